@@ -15,13 +15,13 @@ using http::equal_ignoring_case;
 constexpr std::array<std::string_view, 1> kPublicPaths = {"/health"};
 constexpr std::array<std::string_view, 3> kLoopbackNames = {"localhost", "127.0.0.1", "[::1]"};
 
-/// Whether `given` is `name` on this port; without a port only where it is HTTP's own, 80.
+/// True if `given` is `name` with this port, or without a port if the port is HTTP's default, 80.
 bool names_here(std::string_view given, std::string_view name, std::uint16_t port) {
   const std::string here = std::string(name) + ":" + std::to_string(port);
   return equal_ignoring_case(given, here) || (port == 80 && equal_ignoring_case(given, name));
 }
 
-/// Whether an origin is the scheme and host of a page on this machine, whatever its port: development servers take any.
+/// True for the scheme and host of a page on this machine. Such origins match with any port: development servers use any.
 bool is_loopback_origin(std::string_view listed) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!listed.starts_with(scheme)) continue;
@@ -41,7 +41,7 @@ bool allows_origin(std::string_view listed, std::string_view origin) {
          is_port(origin.substr(listed.size() + 1));
 }
 
-/// A host without its port and the root's dot, an IPv6 address in brackets.
+/// Returns a host without its port and without the root's dot; an IPv6 address keeps its brackets.
 std::string_view name_of(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
   host = host.substr(0, host.find(':'));
@@ -56,8 +56,8 @@ bool has_port(std::string_view host) {
   return colon != host.npos && host.find(']', colon) == host.npos && !is_bare_v6(host);
 }
 
-/// Whether `given` is what the user lists: with a port literally, without one on any port, for a published container's or a
-/// tunnel's port is another than this server's.
+/// True if `given` is an allowed host: one listed with a port matches exactly, one listed without a port matches any port,
+/// because the port of a published container or a tunnel differs from this server's.
 bool allows_host(std::string_view listed, std::string_view given) {
   if (has_port(listed)) return equal_ignoring_case(given, listed);
   const std::string_view name = name_of(given), rest = given.substr(name.size());
@@ -85,7 +85,7 @@ std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) c
   const std::string_view given = head.authority.empty() ? head.value("Host") : std::string_view(head.authority);
   const std::uint16_t port = head.local_port;
   if (given.empty() && head.minor_version == 0 && head.values("Host").empty())
-    return std::nullopt;  // HTTP/1.0 may leave it out; browsers never do
+    return std::nullopt;  // HTTP/1.0 clients may omit Host; browsers never do
   if (names_here(given, head.local_address, port) || names_here(given, host_, port)) return std::nullopt;
   if (is_loopback(head.local_address)) {
     for (const std::string_view name : kLoopbackNames) {
@@ -149,13 +149,13 @@ std::vector<http::Field> Access::cors_fields(const http::RequestHead& head) cons
 }
 
 std::vector<http::Field> Access::preflight_fields(const http::RequestHead& head) {
-  // Client libraries send headers of their own (X-Stainless-...): what a listed page asks for it gets.
+  // All headers that a listed page asks for are allowed: client libraries send some of their own (X-Stainless-...).
   const std::string_view asked = head.value("Access-Control-Request-Headers");
   std::vector<http::Field> fields = {
       {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
       {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
       {"Access-Control-Max-Age", "600"}};
-  // A browser asks so before a page from the internet may reach this machine.
+  // Browsers ask this before a page from the internet may reach this machine.
   if (equal_ignoring_case(head.value("Access-Control-Request-Private-Network"), "true")) {
     fields.push_back({"Access-Control-Allow-Private-Network", "true"});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may speak to the server, judged from a request's head: address it was meant for, web page it comes from, key, media
+// Access: decides from a request's head whether the server answers it: addressed host, origin of a web page, key, media
 // type.
 #pragma once
 
@@ -17,29 +17,30 @@ namespace lathe::app {
 struct AccessRefusal {
   int status = 403;
   std::string message;
-  std::vector<http::Field> fields{};  ///< of the answer: what would be taken instead
+  std::vector<http::Field> fields{};  ///< fields of the answer that name what would be accepted
 };
 
-/// "Localhost is not private": web pages reach it through rebound names and unchecked posts, so both are looked at on every
-/// request.
+/// Rules of access, checked on every request. Host and Origin count on loopback too: web pages reach it by DNS rebinding and
+/// by posts without preflight.
 class Access {
  public:
   explicit Access(const ServerOptions& options);
 
-  /// 421 unless Host (or an absolute target's authority) is exactly a name of this server, with its port, or an allowed one.
+  /// Returns 421 unless Host (or the authority of an absolute target) is exactly a name of this server with its port, or an
+  /// allowed host.
   std::optional<AccessRefusal> check_host(const http::RequestHead& head) const;
-  /// 403 for a web page that is not listed. No Origin: not a web page.
+  /// Returns 403 for a web page that is not listed. A request without Origin is not from a web page.
   std::optional<AccessRefusal> check_origin(const http::RequestHead& head) const;
-  /// 401 without the key, except for the public paths.
+  /// Returns 401 without the key, except for the public paths.
   std::optional<AccessRefusal> check_key(const http::RequestHead& head) const;
-  /// 415 for a body that is not declared as JSON: other types need no preflight, so any page could post them.
+  /// Returns 415 for a body that is not declared as JSON: other types need no preflight, so any page could post them.
   static std::optional<AccessRefusal> check_media_type(const http::RequestHead& head);
-  /// 415 for a body in a content coding that is not understood.
+  /// Returns 415 for a body in an unknown content coding.
   static std::optional<AccessRefusal> check_content_coding(const http::RequestHead& head);
 
-  /// Whether this is a listed page asking what it may send: answered without a key, which browsers do not attach to it.
+  /// True for the CORS preflight of a listed page. It is answered without a key, because browsers send none with it.
   bool is_preflight(const http::RequestHead& head) const;
-  /// What lets a listed page read the answer; none for others.
+  /// Returns the CORS fields that let a listed page read the answer; none for other origins.
   std::vector<http::Field> cors_fields(const http::RequestHead& head) const;
   /// Requires: is_preflight(head).
   static std::vector<http::Field> preflight_fields(const http::RequestHead& head);
@@ -52,9 +53,9 @@ class Access {
   http::BearerKey key_;
 };
 
-/// Paths that answer without a key. Nothing else does.
+/// True for the paths that answer without a key.
 bool is_public_path(std::string_view path);
-/// Whether an address can be reached from this machine alone.
+/// True if an address can be reached only from this machine.
 bool is_loopback(std::string_view host);
 
 }  // namespace lathe::app

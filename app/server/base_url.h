@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's address as a URL.
+// Formats a server's address as a URL.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace lathe::app {
 
-/// "http://0.0.0.0:8000": the address itself, IPv6 in brackets.
+/// Returns the address itself, IPv6 in brackets: "http://0.0.0.0:8000".
 std::string address_url(const std::string& host, std::uint16_t port);
-/// The URL under which this machine reaches it: a wildcard address through loopback.
+/// Returns the URL under which this machine reaches the server: loopback in place of a wildcard address.
 std::string base_url(const std::string& host, std::uint16_t port);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dialect: one protocol that other programs speak, as routes, an error shape and an example.
+// Dialect: one protocol of the server, as a table of routes, an error format and an example command.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 
 namespace lathe::app {
 
-/// What the routes of every dialect work with. Owns nothing.
+/// References that the routes of every dialect use. Owns nothing.
 struct ServerContext {
   ModelSlot& models;
   RequestLog& requests;
@@ -26,19 +26,19 @@ struct ServerContext {
   IdSource& ids;
   WarningLog& warned;
   const Traffic& traffic;
-  std::string model_name{};  ///< under which the model is served; empty: its own
+  std::string model_name{};  ///< name under which the model is served; empty: the model's own
 
   const std::string& served_name(const engine::LoadedModel& model) const {
     return model_name.empty() ? model.name : model_name;
   }
 };
 
-/// Thread: a worker (quick routes: the I/O thread).
+/// Answers a request of one route. Thread: a worker (quick routes: the I/O thread).
 using RouteFunction = engine::Result<http::Reply> (*)(const ServerContext& context, const http::Request& request);
 
 struct Route {
   std::string_view method;
-  std::string_view path;  ///< ending in "/*": anything below
+  std::string_view path;  ///< "/*" at the end matches any path below
   RouteFunction answer;
   bool quick = false;  ///< neither computes nor waits
 };
@@ -47,22 +47,22 @@ struct Dialect {
   std::string_view name;
   std::string_view base_path;  ///< "/v1"
   std::span<const Route> routes;
-  /// The body of an error answer.
+  /// Returns the body of an error answer.
   std::string (*error_body)(const engine::Error& error, int http_status);
-  /// A command that answers as it stands. `key` may be empty.
+  /// Returns a curl command that the server answers. `key` may be empty.
   std::string (*curl)(const std::string& base_url, const std::string& model, const std::string& key);
 };
 
-/// Every dialect. An error that belongs to none has the shape of the first.
+/// All dialects. An error outside of every dialect has the format of the first.
 std::span<const Dialect* const> dialects();
 
-/// The loaded engine, held for one call. Errors: unavailable, with what to do.
+/// Returns the loaded engine, held for one call. Errors: unavailable, with advice.
 engine::Result<EngineLease> lease_engine(const ServerContext& context);
 
-/// Warnings of the fields that the answer will not obey. Logs each field once.
+/// Returns the warnings of all ignored fields, and logs each field once.
 std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given);
 
-/// The row of a request in the table of requests, before it is begun.
+/// Returns the row of a request for the table of requests, before it begins.
 RequestRecord request_row(const http::RequestHead& head);
 
 }  // namespace lathe::app

@@ -7,7 +7,8 @@
 
 namespace lathe::app {
 
-// Declared here, not included: a table knows its entries by name, and no folder includes a header of one that includes it.
+// Declared instead of included: the table knows its entries by name, and no folder includes a header of one that includes
+// it.
 namespace openai {
 extern const Dialect kDialect;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which HTTP status an error code is, and back.
+// Maps error codes to HTTP statuses, and back.
 #pragma once
 
 #include "engine/api/result.h"
@@ -7,9 +7,10 @@
 namespace lathe::app {
 
 int http_status_of(engine::ErrorCode code);
-/// Requires: a status >= 400. Those that no code has are the nearest: other 4xx invalid_argument, other 5xx internal.
+/// Maps a status without a code to the nearest: other 4xx to invalid_argument, other 5xx to internal. Requires: a status >=
+/// 400.
 engine::ErrorCode code_of(int http_status);
-/// Whether the same request may succeed a moment later: such answers carry Retry-After.
+/// True if the same request may succeed a moment later; such answers carry Retry-After.
 bool is_temporary(int http_status);
 
 }  // namespace lathe::app

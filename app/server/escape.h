@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in the forms that protocols of the server have for it.
+// Escapes and counts text as the server's protocols require.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace lathe::app {
 
-/// A Prometheus label value: printable() with backslash and quote as the text format has them.
+/// Returns a Prometheus label value: printable(), with backslash and quote escaped by the rules of the text format.
 std::string label_value(std::string_view text);
-/// Code points of a UTF-8 text: the unit of OpenAI's text_offset.
+/// Counts the code points of a UTF-8 text, the unit of OpenAI's text_offset.
 std::size_t count_code_points(std::string_view text);
 
 }  // namespace lathe::app

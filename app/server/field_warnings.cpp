@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMaxFieldBytes = 1000;
 constexpr std::size_t kMaxSeen = 1000;
 
-/// A header holds visible ASCII, with commas between names.
+/// Returns the name for a header, which may hold only visible ASCII, with commas only between names.
 std::string header_name(std::string_view name) {
   std::string out;
   for (const char c : name) out.push_back(c > ' ' && c < '\x7f' && c != ',' ? c : '?');

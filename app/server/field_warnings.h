@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings of an answer about fields that it does not obey: a member of its JSON, a header, and a line of the log.
+// Reports ignored request fields: in the JSON of the answer, in a header, and in the log.
 #pragma once
 
 #include <mutex>
@@ -14,23 +14,23 @@
 
 namespace lathe::app {
 
-/// The member of an answer's JSON that holds warnings_json().
+/// Member of an answer's JSON that holds warnings_json().
 inline constexpr std::string_view kWarningsMember = "warnings";
 
-/// [{"param": "typical_p", "message": "..."}]
+/// Example: [{"param": "typical_p", "message": "..."}]
 engine::OrderedJson warnings_json(std::span<const FieldWarning> warnings);
 
-/// "Lathe-Ignored-Fields: typical_p, options.num_ctx", as far as a header may hold it; none when there are no warnings.
+/// Returns "Lathe-Ignored-Fields: typical_p, options.num_ctx", as many as a header may hold; no field without warnings.
 std::vector<http::Field> warning_fields(std::span<const FieldWarning> warnings);
 
-/// Logs each field once in the life of the server, whoever sends it how often. Thread: any.
+/// Logs each field only once in the life of the server. Thread: any.
 class WarningLog {
  public:
   void write(Log& log, std::span<const FieldWarning> warnings);
 
  private:
   std::mutex mutex_;
-  std::set<std::string> seen_;  ///< bounded: the names are those of requests
+  std::set<std::string> seen_;  ///< bounded: requests choose these names
 };
 
 }  // namespace lathe::app

@@ -25,7 +25,7 @@ engine::Result<std::unique_ptr<GenerationSet>> GenerationSet::submit(engine::Eng
   return set;
 }
 
-/// Here the caller holds a lease, under which the table of requests takes no update.
+/// Ends the rows by refuse(): the caller holds an engine lease, and RequestLog::update() would take another.
 void GenerationSet::abandon(const engine::Error& error) {
   for (Member& member : members_) {
     member.handle->cancel();
@@ -40,7 +40,7 @@ GenerationSet::~GenerationSet() {
     if (member.finished) continue;
     member.handle->on_wake({});
     member.handle->cancel();
-    engine::TokenEvent end;  // nobody will read the real one
+    engine::TokenEvent end;  // the real last event is never read
     end.finished = true;
     end.finish_reason = engine::FinishReason::cancelled;
     end.usage = member.usage;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GenerationSet: the engine requests behind one HTTP request, each with its row in the table of requests.
+// GenerationSet: the engine requests of one HTTP request, each with its row in the table of requests.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,27 @@ namespace lathe::app {
 /// Thread: one at a time; cancel() from any.
 class GenerationSet {
  public:
-  /// All or none. Errors: those of Engine::submit.
+  /// Submits all requests or none. Errors: those of Engine::submit.
   static engine::Result<std::unique_ptr<GenerationSet>> submit(engine::Engine& engine, RequestLog& log,
                                                                std::vector<engine::GenerateRequest> requests,
                                                                const RequestRecord& row);
-  ~GenerationSet();  ///< cancels what still runs
+  ~GenerationSet();  ///< cancels the running requests
   GenerationSet(const GenerationSet&) = delete;
   GenerationSet& operator=(const GenerationSet&) = delete;
 
   std::size_t size() const { return members_.size(); }
   void on_wake(const std::function<void()>& wake);
   void cancel();
-  /// Enters the status into the rows; may outlive the set, not the table.
+  /// Returns a function that writes the HTTP status to the rows. It may outlive this set, but not the table.
   std::function<void(int http_status)> on_answered() const;
-  /// Gives each member's news to `take`; false when all have finished.
+  /// Passes each member's new event to `take`; false when all have finished.
   bool poll(const std::function<void(std::size_t member, engine::TokenEvent&& event)>& take);
 
  private:
   struct Member {
     engine::RequestHandlePtr handle;
     std::uint64_t row = 0;
-    engine::Usage usage;  ///< last told
+    engine::Usage usage;  ///< as of the last event
     engine::RequestTimings timings;
     bool finished = false;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdSource: names for answers that nobody can guess or meet twice.
+// IdSource: random ids for answers, which cannot be guessed and do not repeat.
 #pragma once
 
 #include <mutex>
@@ -11,7 +11,7 @@ namespace lathe::app {
 /// Thread: any.
 class IdSource {
  public:
-  /// 32 hexadecimal digits.
+  /// Returns 32 hexadecimal digits.
   std::string next() {
     constexpr char digits[] = "0123456789abcdef";
     std::string id(32, '0');

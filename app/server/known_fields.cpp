@@ -14,9 +14,9 @@ using enum FieldFate;
 
 constexpr std::string_view kPenalties = "repetition_penalty repeat_penalty presence_penalty frequency_penalty";
 
-// A field that is served from now on has the fate `served`, and a dialect reads it.
+// A field that becomes served gets the fate `served`, and a dialect reads it.
 constexpr KnownField kKnownFields[] = {
-    // OpenAI's and vLLM's names.
+    // Fields of OpenAI and vLLM.
     {.name = "model", .fate = served},
     {.name = "prompt", .fate = served},
     {.name = "messages", .fate = served},
@@ -59,14 +59,14 @@ constexpr KnownField kKnownFields[] = {
     {.name = "reasoning_effort", .fate = served},
     {.name = "return_token_strs", .fate = served},
     {.name = "tokens", .fate = served},
-    // Switches of thinking: Qwen's, Anthropic's, ollama's, OpenRouter's.
+    // Fields that switch thinking: those of Qwen, Anthropic, ollama and OpenRouter.
     {.name = "enable_thinking", .fate = served},
     {.name = "thinking", .fate = served},
     {.name = "think", .fate = served},
     {.name = "reasoning", .fate = served},
-    // Greedy or not: transformers and TGI.
+    // Greedy decoding: transformers and TGI.
     {.name = "do_sample", .fate = served, .neutral = "true"},
-    // Served under another name.
+    // Fields served under another name.
     {.name = "repeat_penalty", .fate = alias, .as = "repetition_penalty"},
     {.name = "n_predict", .fate = alias, .as = "max_tokens", .as_null = "-1 -2"},
     {.name = "num_predict", .fate = alias, .as = "max_tokens", .as_null = "-1 -2"},
@@ -105,7 +105,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "force_words_ids", .fate = refused},
     {.name = "stop_regex", .fate = refused},
     {.name = "watermark", .fate = refused},
-    // Other ways to generate.
+    // Other decoding methods.
     {.name = "use_beam_search", .fate = refused},
     {.name = "logits_processors", .fate = refused},
     {.name = "custom_logit_processor", .fate = refused},
@@ -116,7 +116,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "repetition_detection", .fate = refused},
     {.name = "thinking_token_budget", .fate = refused, .neutral = "-1"},
     {.name = "priority", .fate = refused, .neutral = "0"},
-    // Another prompt, another model.
+    // Fields that change the prompt or the model.
     {.name = "functions", .fate = refused},
     {.name = "function_call", .fate = refused, .neutral = R"("none" "auto")"},
     {.name = "prompt_embeds", .fate = refused},
@@ -152,7 +152,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "vllm_xargs", .fate = refused},
     {.name = "custom_params", .fate = refused},
     {.name = "logprob_token_ids", .fate = refused},
-    // Sampling that is not done here.
+    // Sampling methods that are not implemented.
     {.name = "typical_p", .fate = warned, .neutral = "1"},
     {.name = "typical", .fate = warned, .neutral = "1"},
     {.name = "tfs_z", .fate = warned, .neutral = "1"},
@@ -204,7 +204,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "negative_prompt", .fate = warned, .with = "guidance_scale"},
     {.name = "backend_sampling", .fate = warned},
     {.name = "verbosity", .fate = warned, .neutral = R"("medium")"},
-    // Companions of constraints.
+    // Settings of constraints.
     {.name = "guided_decoding_backend", .fate = warned, .with = "guided_json guided_regex guided_choice guided_grammar"},
     {.name = "guided_whitespace_pattern", .fate = warned, .with = "guided_json guided_regex guided_choice guided_grammar"},
     {.name = "grammar_lazy", .fate = warned, .with = "grammar"},
@@ -225,7 +225,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "reasoning_budget_end_tags", .fate = warned, .with = "reasoning_budget_tokens"},
     {.name = "reasoning_control", .fate = warned},
     {.name = "shift", .fate = warned},
-    // Parsing and further contents of the answer.
+    // Parsing and additional contents of the answer.
     {.name = "separate_reasoning", .fate = warned, .neutral = "true"},
     {.name = "stream_reasoning", .fate = warned, .neutral = "true"},
     {.name = "reasoning_format", .fate = warned, .neutral = R"("auto" "deepseek")"},
@@ -330,40 +330,7 @@ constexpr KnownField kOptionFields[] = {
     {.name = "truncate", .fate = warned},
 };
 
-constexpr KnownField kMessageFields[] = {
-    {.name = "role", .fate = served},
-    {.name = "content", .fate = served},
-    {.name = "name", .fate = served},
-    {.name = "tool_name", .fate = served},
-    {.name = "tool_call_id", .fate = served},
-    {.name = "tool_calls", .fate = served},
-    {.name = "reasoning", .fate = served},
-    {.name = "reasoning_content", .fate = served},
-    {.name = "thinking", .fate = served},
-    {.name = "refusal", .fate = served},
-    // Contents that no template shows to the model, and the request to write on from a message.
-    {.name = "images", .fate = refused},
-    {.name = "audio", .fate = refused},
-    {.name = "videos", .fate = refused},
-    {.name = "files", .fate = refused},
-    {.name = "function_call", .fate = refused},
-    {.name = "prefix", .fate = refused},
-    {.name = "partial", .fate = refused},
-    // Members of answers, which clients send back as they came.
-    {.name = "id", .fate = harmless},
-    {.name = "type", .fate = harmless},
-    {.name = "object", .fate = harmless},
-    {.name = "status", .fate = harmless},
-    {.name = "created_at", .fate = harmless},
-    {.name = "annotations", .fate = harmless},
-    {.name = "reasoning_details", .fate = harmless},
-    {.name = "reasoning_signature", .fate = harmless},
-    {.name = "thinking_blocks", .fate = harmless},
-    {.name = "provider_specific_fields", .fate = harmless},
-    {.name = "cache_control", .fate = harmless},
-};
-
-/// Calls use(item) for each item of a list with blanks between, until one says true.
+/// Calls use(item) for each item of a list separated by blanks, until it returns true.
 template <class Use>
 bool any_item(std::string_view list, Use use) {
   while (!list.empty()) {

@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Inodes of sockets that listen on the port, from one of the kernel's tables.
+/// Adds the inodes of sockets that listen on the port, from one of the kernel's tables.
 void add_listening_inodes(const char* table, std::uint16_t port, std::vector<std::string>& inodes) {
   constexpr std::string_view listening = "0A";
   std::ifstream file(table);
   std::string line;
-  std::getline(file, line);  // the column heads
+  std::getline(file, line);  // column headers
   while (std::getline(file, line)) {
     std::istringstream columns(line);
     std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout, inode;

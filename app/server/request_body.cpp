@@ -17,7 +17,7 @@ std::string text_of(const KnownField* field) {
   return "is not served here, and was ignored";
 }
 
-/// Notes a field that is not obeyed; false when there are enough of them.
+/// Warns of an ignored field; false if the limit of warnings is reached.
 bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<void(std::string)>& warn,
                  const KnownField* field) {
   if (warnings.size() < RequestFields::kMaxWarnings) warn(text_of(field));
@@ -35,7 +35,7 @@ engine::Result<RequestBody> RequestBody::read(std::string_view text) {
   return body;
 }
 
-/// Members that are served become fields of the body, of the others the client is warned.
+/// Moves the served members of `options` to the body; warns of the other ones.
 engine::Result<void> RequestBody::move_options() {
   for (const KnownField& field : known_fields()) {
     const std::string name(field.name);

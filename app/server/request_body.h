@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestBody: the fields of a request, those of other servers under the names that serve them here.
+// RequestBody: the fields of a request, with the names of other servers translated to those that this server reads.
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@ namespace lathe::app {
 
 class RequestBody {
  public:
-  /// Errors: invalid_argument when the text is not a JSON object within the limits, or when two names of one field ask for
+  /// Errors: invalid_argument if the text is not a JSON object within the limits, or if two names of one field have
   /// different values.
   static engine::Result<RequestBody> read(std::string_view text);
 
-  /// Complains in the names that the request has. Requires: this outlives the reader.
+  /// Returns a reader whose errors use the names of the request. Requires: this object outlives the reader.
   RequestFields reader() const { return RequestFields(fields_, {}, &given_as_); }
   const engine::Json& fields() const { return fields_; }
-  /// Members of `options` that are not obeyed.
+  /// Warnings of the members of `options` that are ignored.
   const std::vector<FieldWarning>& warnings() const { return warnings_; }
-  /// An error about a field, in the name that the request has.
+  /// Returns an error with its field under the name that the request used.
   engine::Error in_given_names(engine::Error error) const;
 
  private:
@@ -35,13 +35,12 @@ class RequestBody {
   std::vector<FieldWarning> warnings_;
 };
 
-/// Refuses the fields of the table whose fate that is, where they ask for something. `also` names those of one route.
-void refuse_unserved_fields(RequestFields& object, std::initializer_list<std::string_view> also,
-                            std::span<const KnownField> table = known_fields());
+/// Refuses all fields with the fate `refused` that request something. `also`: further fields that this route refuses.
+void refuse_unserved_fields(RequestFields& body, std::initializer_list<std::string_view> also);
 
-/// Warns of each field that asks for something and was not read. Requires: all fields that are served have been read.
-void warn_of_unread_fields(RequestFields& object, std::span<const KnownField> table = known_fields());
-/// The same where nothing is generated: of fields that nobody knows.
+/// Warns of every field that requests something and was not read. Requires: the route has read all its fields.
+void warn_of_unread_fields(RequestFields& body);
+/// Warns of unknown fields on routes that generate nothing.
 void warn_of_unknown_fields(RequestFields& body);
 
 }  // namespace lathe::app

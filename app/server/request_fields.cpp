@@ -54,7 +54,7 @@ void RequestFields::take_over(const RequestFields& part) {
 }
 
 std::string RequestFields::path_of(std::string_view name) const {
-  if (given_as_ != nullptr) {  // "stop[1]" is of the field "stop"
+  if (given_as_ != nullptr) {  // "stop[1]" belongs to the field "stop"
     const std::size_t end = std::min(name.find_first_of("[."), name.size());
     const auto given = given_as_->find(name.substr(0, end));
     if (given != given_as_->end()) return given->second + std::string(name.substr(end));
@@ -167,7 +167,7 @@ std::optional<std::int64_t> as_integer(const Json& value) {
   }
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number_float()) return std::nullopt;
-  constexpr double exact = 9007199254740992.0;  // 2^53: beyond it a double no longer says which integer was meant
+  constexpr double exact = 9007199254740992.0;  // 2^53: from there on a double may stand for several integers
   const double number = value.get<double>();
   if (!(std::abs(number) < exact) || std::trunc(number) != number) return std::nullopt;
   return static_cast<std::int64_t>(number);

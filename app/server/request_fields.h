@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestFields: takes typed fields out of a JSON object and keeps the first complaint, with its path, and all warnings.
+// RequestFields: reads typed fields of a JSON object and keeps the first error, with its path, and all warnings.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace lathe::app {
 
-/// A field that was asked for and is not obeyed. The answer says so.
+/// A requested field that is ignored; the answer reports it.
 struct FieldWarning {
-  std::string field;    ///< with its path, as the request has it
+  std::string field;    ///< path of the field, as the request has it
   std::string message;  ///< a sentence about the field, without its name
 };
 
-/// By the name under which a field is served, what the request calls it: "repetition_penalty" -> "options.repeat_penalty".
+/// Maps the serving name of a field to the name in the request: "repetition_penalty" -> "options.repeat_penalty".
 using GivenNames = std::map<std::string, std::string, std::less<>>;
 
-/// null counts as absent. Nothing is converted: "5" is not 5, and neither is true.
+/// A reader of one JSON object. null counts as absent. Values are not converted: "5" is not 5, and neither is true.
 class RequestFields {
  public:
   /// `path` of the object: empty for the body, else "messages[2]". Requires: `object` and `given_as` outlive the reader.
@@ -34,30 +34,30 @@ class RequestFields {
   std::optional<std::int64_t> integer(std::string_view name);
   std::optional<double> number(std::string_view name);
   std::optional<std::string> text(std::string_view name);
-  /// The value if it is there and is an array/object; null otherwise.
+  /// Return the value if it exists and is an array or object; null otherwise.
   const engine::Json* array(std::string_view name);
   const engine::Json* object(std::string_view name);
   const engine::Json* any(std::string_view name) const { return find(name); }
-  /// A string, or an array of at most `max_items` strings.
+  /// Reads a string, or an array of at most `max_items` strings.
   std::vector<std::string> text_or_texts(std::string_view name, std::size_t max_items);
-  /// An array of at most `max_items` whole numbers of 32 bits.
+  /// Reads an array of at most `max_items` whole numbers of 32 bits.
   std::vector<std::int32_t> ids(std::string_view name, std::size_t max_items);
 
   std::string path_of(std::string_view name) const;
-  /// Only the first complaint is kept.
+  /// Records an error; only the first is kept.
   void refuse(std::string_view name, std::string message, engine::ErrorCode code = engine::ErrorCode::invalid_argument);
   bool failed() const { return error_.has_value(); }
   engine::Result<void> verdict() const;
 
-  /// More warnings help nobody, and a body may have a million names.
+  /// Limit of the warnings: a body may have a million names.
   static constexpr std::size_t kMaxWarnings = 64;
-  /// Only the first kMaxWarnings are kept.
+  /// Records a warning; only the first kMaxWarnings are kept.
   void warn(std::string_view name, std::string message);
   const std::vector<FieldWarning>& warnings() const { return warnings_; }
-  /// Complaint and warnings of a part of this object become this one's.
+  /// Adds the error and the warnings of a part of this object.
   void take_over(const RequestFields& part);
   const engine::Json& object() const { return object_; }
-  /// Calls use(name) for the members that nobody has looked at, until it says false.
+  /// Calls use(name) for every member that was not read and is not null, until it returns false.
   void for_each_unread(const std::function<bool(const std::string& name)>& use) const;
 
  private:
@@ -68,12 +68,12 @@ class RequestFields {
   const GivenNames* given_as_;
   std::optional<engine::Error> error_;
   std::vector<FieldWarning> warnings_;
-  mutable std::vector<const engine::Json*> read_;  ///< members that somebody has looked at
+  mutable std::vector<const engine::Json*> read_;  ///< members that were read
 };
 
-/// A whole number of 64 bits; a float without fraction counts as one. None: it is something else, or does not fit.
+/// Returns a whole number of 64 bits, also from a float without fraction. Nothing: another type, or out of range.
 std::optional<std::int64_t> as_integer(const engine::Json& value);
-/// The ids of an array. Errors: invalid_argument at `path`, with the index.
+/// Reads the ids of an array. Errors: invalid_argument at `path`, with the index.
 engine::Result<std::vector<std::int32_t>> read_ids(const engine::Json& array, const std::string& path);
 
 }  // namespace lathe::app

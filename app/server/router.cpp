@@ -74,7 +74,7 @@ Router::Match Router::match(const http::RequestHead& head) const {
   return match;
 }
 
-/// The order matters: nothing is told about keys or paths to whom the server does not speak at all.
+/// Checks in a fixed order: a client that the server does not answer at all learns nothing about keys or paths.
 std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, const Match& match) const {
   if (auto refusal = access_.check_host(head)) return refusal;
   if (auto refusal = access_.check_origin(head)) return refusal;
@@ -91,7 +91,7 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   return Access::check_content_coding(head);
 }
 
-/// Names the route that is meant where a base address has a part too few or too many: "/models", "/v1/v1/models".
+/// Suggests the nearest route, for a base address with a part too many or too few: "/models", "/v1/v1/models".
 std::string Router::no_route(const http::RequestHead& head, const std::string& path) const {
   std::string_view nearest;
   std::ptrdiff_t least = std::numeric_limits<std::ptrdiff_t>::max();
@@ -127,7 +127,7 @@ http::Screening Router::screen(const http::RequestHead& head) {
   return screening;
 }
 
-/// The border of exceptions: what a route throws costs its own request.
+/// Catches all exceptions: an exception of a route fails only its own request.
 http::Reply Router::handle(http::Request request) {
   const Match found = match(request);
   request.path = *found.path;
@@ -153,7 +153,7 @@ http::Reply Router::handle(http::Request request) {
 http::Response Router::refuse(const http::RequestHead* head, const http::Refusal& refusal) {
   const Match found = head != nullptr ? match(*head) : Match{};
   const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
-  // Those without a head are counted here: no answered() follows for them.
+  // Refusals without a head are counted here: answered() is not called for them.
   if (head == nullptr) traffic_.count(refusal.status, Traffic::kMaxDialects);
   return refuse_with(head, dialect, Error{code_of(refusal.status), refusal.message, {}}, refusal.status);
 }
@@ -175,7 +175,7 @@ http::Response Router::refuse_with(const http::RequestHead* head, const Dialect&
                        fmt::format("{} {} refused: {} {}", head->method, printable(head->path, 120), status, why));
   }
   if (status != 500) return error_response(dialect, error, status);
-  // What went wrong inside is for the log: it may name files and addresses.
+  // Internal failures go to the log only: their messages may name files and addresses.
   context_.log.error("server", "a request failed: " + why);
   return error_response(dialect, Error{error.code, kInternal, {}}, status);
 }
@@ -187,7 +187,7 @@ http::Response Router::failed(const http::RequestHead& head, const std::exceptio
   const int status = http_status_of(error.code);
   context_.log.error("server", fmt::format("the answer to {} {} could not be built: {}", head.method,
                                            printable(head.path, 120), printable(error.message, 500)));
-  // Its rows stand in the table of requests already: here is nothing to begin.
+  // The request's rows are already in the table of requests.
   return error_response(dialect, status == 500 ? Error{error.code, kInternal, {}} : error, status);
 }
 

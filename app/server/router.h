@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Router: screens each request, finds its route in the dialect table, and writes refusals in the dialect's own shape.
+// Router: screens each request, finds its route in the dialect table, and writes errors in the dialect's format.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace lathe::app {
 
-/// Thread: as http::Handler says.
+/// Thread: as in http::Handler.
 class Router final : public http::Handler {
  public:
   Router(const ServerOptions& options, ServerContext context, Traffic& traffic);
@@ -24,10 +24,10 @@ class Router final : public http::Handler {
  private:
   struct Match {
     const Dialect* dialect = nullptr;
-    std::size_t index = 0;  ///< of the dialect in the table
+    std::size_t index = 0;  ///< index of the dialect in the table
     const Route* route = nullptr;
-    std::string methods{};             ///< served on this path: "GET, HEAD, "
-    engine::Result<std::string> path;  ///< canonical
+    std::string methods{};             ///< methods of this path: "GET, HEAD, "
+    engine::Result<std::string> path;  ///< canonical path
   };
   Match match(const http::RequestHead& head) const;
   std::optional<AccessRefusal> refusal_of(const http::RequestHead& head, const Match& match) const;

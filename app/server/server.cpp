@@ -69,8 +69,8 @@ class HttpServer final : public Server {
   IdSource ids_;
   WarningLog warned_;
 
-  std::mutex control_;        // start and stop, one at a time; a stop may take its grace
-  mutable std::mutex mutex_;  // what follows
+  std::mutex control_;        // held by start and stop, which run one at a time; stop may take its grace period
+  mutable std::mutex mutex_;  // protects the members that follow
   ServerOptions options_;
   ServerStatus status_;
   std::unique_ptr<Traffic> traffic_ = std::make_unique<Traffic>();
@@ -120,13 +120,13 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   status_.port = listener_->port();
   status_.since_unix_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  // Not the words "listening on", by which other programs know that a model is served: here it may yet be loading.
+  // Avoids the words "listening on": other programs take them for a served model, which may still be loading here.
   const std::string until = models_.lease() ? "" : "; until a model is loaded, /health says 503";
   log_.info("server", "port " + std::to_string(status_.port) + " is open" + until);
   return {};
 }
 
-/// A taken port is told with the process that has it, and with one that is free.
+/// Adds to the error of a taken port the process that has it, and a free port.
 engine::Error HttpServer::named(engine::Error error, const ServerOptions& options, std::uint16_t& free_port) const {
   if (error.code != ErrorCode::conflict) return error;
   error.message = "Port " + std::to_string(options.port) + " is ";
@@ -157,7 +157,7 @@ void HttpServer::stop(int grace_ms) {
 
 ServerStatus HttpServer::status() const {
   std::string model;
-  // Only while it is ready: a lease waits for an unload.
+  // Only while the model is ready: a lease waits for an unload.
   if (models_.status().state == ModelState::ready) {
     if (const EngineLease lease = models_.lease()) model = lease->model().name;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the server comes to be: on a slot for the model, a table of requests and a log, all of which outlive it.
+// Makes the HTTP server. It uses a model slot, a table of requests and a log, which must outlive it.
 #pragma once
 
 #include <memory>

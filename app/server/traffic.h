@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic: how many requests were answered, by status and by dialect.
+// Traffic: counters of answered requests, by status class and by dialect.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace lathe::app {
 
-/// Thread: any. The set of labels is bounded: statuses of one hundred fall together.
+/// The set of labels is bounded: statuses are counted by their hundreds. Thread: any.
 class Traffic {
  public:
   static constexpr std::size_t kMaxDialects = 16;

@@ -9,12 +9,12 @@
 
 namespace lathe::app::http {
 
-/// Keeps only a SHA-256 of the key; compares hashes in constant time, so timing tells nothing about the key.
+/// Stores only a SHA-256 of the key and compares hashes in constant time, so that timing reveals nothing about the key.
 class BearerKey {
  public:
-  explicit BearerKey(std::string_view key);  ///< empty: every request is let in
+  explicit BearerKey(std::string_view key);  ///< empty: every request is admitted
   bool required() const { return required_; }
-  /// Whether the request carries exactly one Authorization field with this key.
+  /// True if no key is required, or if the request carries exactly one Authorization field with this key.
   bool admits(const RequestHead& head) const;
 
  private:

@@ -80,12 +80,12 @@ struct Client::State {
   ServerUrl url;
   ClientLimits limits;
   asio::io_context context{1};
-  std::vector<std::unique_ptr<beast::tcp_stream>> idle{};  ///< connections that were left open
+  std::vector<std::unique_ptr<beast::tcp_stream>> idle{};  ///< open connections for later calls
 };
 
 namespace {
 
-/// One call from its connection to the last byte of its answer.
+/// One call, from its connection to the last byte of its answer.
 template <class State>
 class Exchange {
  public:
@@ -95,7 +95,7 @@ class Exchange {
     bool has_head = false;
     const bool reuses = take_idle();
     if (reuses || co_await connect()) has_head = co_await ask();
-    // The other side may have closed a connection that was kept just as it was taken.
+    // The server may have closed the kept connection just before its reuse.
     if (!has_head && reuses && !parser_->got_some() && problem_->code != ErrorCode::deadline_exceeded) {
       problem_.reset();
       if (co_await connect()) has_head = co_await ask();
@@ -130,7 +130,7 @@ class Exchange {
     co_return true;
   }
 
-  /// Sends the call and reads the head of its answer, behind interim ones: RFC 9110, 15.2.
+  /// Sends the call and reads the head of its answer, after any interim answers (RFC 9110, 15.2).
   asio::awaitable<bool> ask() {
     buffer_.clear();
     const std::string message = text();
@@ -155,10 +155,10 @@ class Exchange {
     return head;
   }
 
-  /// False: there is no more.
+  /// Reads one piece of the answer; false at its end.
   asio::awaitable<bool> read_piece() {
     if (parser_->is_done()) co_return false;
-    parser_->eager(true);  // all chunks that one read brought are one piece: they came at one time
+    parser_->eager(true);  // all chunks of one read form one piece: they arrived at the same time
     parser_->get().body().data = piece_.data();
     parser_->get().body().size = piece_.size();
     stream_->expires_after(state_.limits.silence);
@@ -215,7 +215,7 @@ void Client::start(Call call, CallEvents events) {
 }
 
 void Client::run_for(std::chrono::nanoseconds at_most) {
-  const auto work = asio::make_work_guard(state_->context);  // so that it waits where there is nothing to do yet
+  const auto work = asio::make_work_guard(state_->context);  // makes the context wait although nothing is pending yet
   state_->context.restart();
   if (state_->context.run_one_for(at_most) > 0) state_->context.poll();
 }

@@ -28,22 +28,22 @@ using namespace asio::experimental::awaitable_operators;
 using Parser = beast::http::request_parser<beast::http::string_body>;
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
-// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await: refusals are named before they are
-// passed.
+// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await, so refusals are named objects.
 const Refusal kSlowHeader{408, "the header did not arrive in time"};
 
-constexpr std::size_t kBufferBytes = 64u << 10;  // what is read ahead of the parser
-constexpr std::size_t kLingerBytes = 64u << 20;  // thrown away after a refusal, so that the client can read it
+constexpr std::size_t kBufferBytes = 64u << 10;  // limit of the bytes read ahead of the parser
+// limit of the bytes discarded after a refusal, so that the client can read it
+constexpr std::size_t kLingerBytes = 64u << 20;
 constexpr std::chrono::milliseconds kLingerTime{2'000};
-constexpr std::chrono::seconds kDrainTime{10};  // for cancelled work to end
+constexpr std::chrono::seconds kDrainTime{10};  // limit for cancelled work to end
 constexpr std::chrono::milliseconds kPeekInterval{50};
-constexpr std::chrono::milliseconds kProbeInterval{1'000};  // between the first two probes; each pause is twice as long
+constexpr std::chrono::milliseconds kProbeInterval{1'000};  // pause after the first probe; each later pause is twice as long
 
 std::string_view view(const beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
 }
 
-/// Whether the bytes themselves are wrong, rather than their sender gone.
+/// True if the bytes are malformed; false if the client has gone.
 bool is_malformed(const error_code& code) {
   using beast::http::error;
   return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message &&
@@ -61,7 +61,7 @@ class ServedConnection final : public Connection {
   void close() override;
 
  private:
-  enum class Step { next, last, linger };  ///< what comes after a request
+  enum class Step { next, last, linger };  ///< continuation after a request
 
   asio::awaitable<bool> read_head();
   asio::awaitable<bool> read_body();
@@ -99,20 +99,20 @@ class ServedConnection final : public Connection {
   Deadline deadline_;
   News news_;
   beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;  // of the request in work
+  std::optional<Parser> parser_;  // parser of the current request
   RequestHead head_;
   std::vector<Field> extra_fields_;
   std::optional<Refusal> too_large_;
   Pending* pending_ = nullptr;
-  std::function<void(int)> on_answered_;  // of the pending work, which may be gone by then
+  std::function<void(int)> on_answered_;  // belongs to the pending work, which may be destroyed before the call
   bool first_request_ = true, receiving_ = false, interrupted_ = false;
-  std::exception_ptr broken_;  // what the stream in work threw: there is no more of it
-  std::size_t n_early_ = 0;    // bytes of the answer in work that were sent ahead of it
-  News::Time spoke_at_{};      // when the stream in work was written to last
-  bool probes_ = false;        // the stream in work is to say something, so that a closed socket shows
+  std::exception_ptr broken_;  // exception of the current stream, which then yields nothing more
+  std::size_t n_early_ = 0;    // bytes of the current answer that were sent early
+  News::Time spoke_at_{};      // time of the last write of the current stream
+  bool probes_ = false;        // the current stream must send something, to detect a closed socket
 };
 
-// ---- life
+// ---- lifetime
 
 asio::awaitable<void> ServedConnection::run() {
   const auto self = shared_from_this();
@@ -173,8 +173,8 @@ asio::awaitable<bool> ServedConnection::write(std::string_view bytes) {
   co_return whole;
 }
 
-/// Closing with unread bytes would reset the connection and take the answer with it: so they are read and thrown away for a
-/// while.
+/// Reads and discards bytes for a while: closing a connection with unread bytes would reset it, and the client would lose
+/// the answer.
 asio::awaitable<void> ServedConnection::linger() {
   receiving_ = true;
   error_code ignored;
@@ -196,7 +196,7 @@ asio::awaitable<bool> ServedConnection::read_head() {
   deadline_.arm(begun || first_request_ ? hub_.limits.header_timeout : hub_.limits.idle_timeout);
   HeadScan scan;
   for (;;) {
-    while (view(buffer_).starts_with("\r\n")) buffer_.consume(2);  // RFC 9112, 2.2: empty lines before a request
+    while (view(buffer_).starts_with("\r\n")) buffer_.consume(2);  // RFC 9112, 2.2: empty lines before a request are skipped
     scan = view(buffer_) == "\r" ? HeadScan{} : scan_head(view(buffer_), hub_.limits);
     if (scan.size > 0 || scan.refusal) break;
     if (co_await read_some() == 0) {
@@ -217,7 +217,8 @@ asio::awaitable<bool> ServedConnection::read_head() {
   co_return false;
 }
 
-/// Hands the checked head to the parser. A declared length beyond the limit is kept for later: first comes who is asking.
+/// Passes the checked head to the parser. A declared length above the limit is refused later, after the client is
+/// authenticated.
 std::optional<Refusal> ServedConnection::parse_head(std::size_t size) {
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(hub_.limits.header_bytes + 1024));
@@ -253,7 +254,7 @@ asio::awaitable<bool> ServedConnection::read_body() {
   const bool expected = equal_ignoring_case(head_.value("Expect"), "100-continue") && head_.minor_version == 1;
   if (expected && !parser_->is_done() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n"))
     co_return false;
-  parser_->eager(true);  // else each chunk, be it of one byte, costs a turn of this loop and a timer
+  parser_->eager(true);  // else each chunk, even of one byte, costs an iteration of this loop and a timer
   error_code error;
   while (!parser_->is_done() && !error) {
     deadline_.arm(hub_.limits.body_idle_timeout);
@@ -330,7 +331,7 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
   if (first.index() == 1) {
     close();
     co_await drain_cancelled(*pending, [&] { return is_ready(*pending, thrown); });
-    if (thrown) static_cast<void>(hub_.handler.failed(head_, thrown));  // for the log: nobody is there to be answered
+    if (thrown) static_cast<void>(hub_.handler.failed(head_, thrown));  // for the log only: the client has gone
     end(*pending);
     answered(499);
     co_return Step::last;
@@ -344,12 +345,13 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
   co_return co_await send(std::move(response));
 }
 
-/// Ends with what ready() throws, too: an exception that left a branch of `||` would wait for the other branch's end.
+/// Also ends if ready() throws: an exception leaving a branch of `||` would wait for the end of the other branch.
 asio::awaitable<void> ServedConnection::await_ready(PendingResponse& pending, std::exception_ptr& thrown) {
   while (!is_ready(pending, thrown)) co_await news_.wait(News::Time::max());
 }
 
-/// On a worker: a large answer may not fit into memory, and an exception that leaves the worker would end the program.
+/// Runs on a worker. Catches all exceptions (a large answer may not fit into memory): one that left the worker would end the
+/// program.
 Response ServedConnection::take(PendingResponse& pending) const {
   try {
     return pending.take();
@@ -375,13 +377,13 @@ asio::awaitable<ServedConnection::Step> ServedConnection::answer(std::unique_ptr
     });
   }
   end(*stream);
-  if (broken_) static_cast<void>(hub_.handler.failed(head_, broken_));  // for the log: the status has been sent
+  if (broken_) static_cast<void>(hub_.handler.failed(head_, broken_));  // for the log only: the status has been sent
   answered(complete ? 200 : broken_ ? 500 : 499);
   const bool next = complete && !stream->failed() && keep_alive() && head_.minor_version == 1;
   co_return next ? Step::next : Step::last;
 }
 
-/// Each turn sends all that has come since the last: a slow reader gets fewer, larger pieces, and holds nobody up.
+/// Sends in each iteration everything new: a slow reader gets fewer and larger pieces, and blocks nobody.
 asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete) {
   const bool chunked = head_.minor_version == 1;
   Response response{200, stream.content_type(), {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}, {}};
@@ -395,7 +397,7 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
     if (broken_) co_return;
     if (more && piece.empty() && (probes_ || News::Time::clock::now() >= silent_until())) {
       piece = stream.filler();
-      spoke_at_ = News::Time::clock::now();  // also where it has none, or this would go round without a pause
+      spoke_at_ = News::Time::clock::now();  // also without a filler, or this loop would not pause
     }
     probes_ = false;
     if (!piece.empty()) bytes += chunked ? chunk_of(piece) : piece;
@@ -410,13 +412,13 @@ asio::awaitable<void> ServedConnection::pump(PieceStream& stream, bool& complete
   complete = true;
 }
 
-/// When a stream that stays silent is to say something.
+/// Time at which a silent stream sends its filler.
 News::Time ServedConnection::silent_until() const {
   const auto most = hub_.limits.stream_silence;
   return most.count() > 0 ? spoke_at_ + most : News::Time::max();
 }
 
-/// The stream's pull(). What that throws ends the stream without its last chunk, which no client takes for the end.
+/// Calls the stream's pull(). An exception ends the stream without its last chunk, so that no client takes it for complete.
 bool ServedConnection::pull(PieceStream& stream, std::string& piece) {
   try {
     return stream.pull(piece);
@@ -426,7 +428,7 @@ bool ServedConnection::pull(PieceStream& stream, std::string& piece) {
   }
 }
 
-/// Waits until cancelled work has ended, so that what is reported of it is its real end.
+/// Waits until cancelled work has ended, so that its final state is reported.
 asio::awaitable<void> ServedConnection::drain_cancelled(Pending& pending, std::function<bool()> over) {
   pending.cancel();
   news_.forget();
@@ -434,9 +436,9 @@ asio::awaitable<void> ServedConnection::drain_cancelled(Pending& pending, std::f
   while (!over() && !hub_.abandoned && News::Time::clock::now() < until) co_await news_.wait(until);
 }
 
-/// Returns when the client is gone. `probe` sends it something when its sending side is closed, now and then: only the reset
-/// that comes back tells a closed socket from a client that still reads. Bytes of a next request stay unread until this one
-/// is answered.
+/// Returns when the client has gone. While the client's sending side is closed, `probe` sends it something at growing
+/// intervals: only a reset in return distinguishes a closed socket from a client that still reads. Bytes of a next request
+/// stay unread until this one is answered.
 asio::awaitable<void> ServedConnection::client_gone(std::function<void()> probe) {
   asio::steady_timer pause(socket_.get_executor());
   News::Time probe_at{};
@@ -455,8 +457,8 @@ asio::awaitable<void> ServedConnection::client_gone(std::function<void()> probe)
   }
 }
 
-/// The next byte of the status line, which begins alike whatever the status. HTTP/1.0 has no interim answers, and not every
-/// client of HTTP/1.1 reads them.
+/// Sends the next byte of the status line, whose begin does not depend on the status. Interim answers are no alternative:
+/// HTTP/1.0 has none, and some clients of HTTP/1.1 do not read them.
 void ServedConnection::send_early_byte() {
   const std::string begin = "HTTP/1." + std::to_string(head_.minor_version) + " ";
   if (n_early_ < begin.size()) n_early_ += send_now(socket_.native_handle(), std::string_view(begin).substr(n_early_, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one client's socket, request after request until either side has enough.
+// Connection: serves one client's socket, request after request, until either side closes it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,13 +18,13 @@ namespace lathe::app::http {
 
 class Connection;
 
-/// What the connections of a listener share. Thread: the I/O thread, but for the workers.
+/// State shared by the connections of a listener. Thread: the I/O thread, except for the workers.
 struct ConnectionHub {
   Handler& handler;
   WorkerPool& workers;
   Limits limits;
-  bool stopping = false;   ///< no further requests
-  bool abandoned = false;  ///< nor patience for those in work
+  bool stopping = false;   ///< no connection takes a further request
+  bool abandoned = false;  ///< running requests are not waited for either
   std::unordered_set<Connection*> connections{};
 };
 
@@ -34,11 +34,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual ~Connection() = default;
   static std::shared_ptr<Connection> make(boost::asio::ip::tcp::socket socket, ConnectionHub& hub);
 
-  /// Serves until the end; `this` is in the hub meanwhile.
+  /// Serves requests until the connection ends; the hub lists `this` meanwhile.
   virtual boost::asio::awaitable<void> run() = 0;
-  /// No further request: a connection without a whole one closes now, a busy one after its answer.
+  /// Takes no further request: a connection that is still receiving one closes now, a busy one after its answer.
   virtual void finish_soon() = 0;
-  /// The request in work ends with an error.
+  /// Ends the running request with an error.
   virtual void interrupt() = 0;
   virtual void close() = 0;
 };

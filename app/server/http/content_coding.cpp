@@ -21,13 +21,13 @@ constexpr std::size_t kMostCodings = 4;
 constexpr std::size_t kPieceBytes = 64u << 10;
 constexpr int kMostWindowLog = 23;  // 8 MiB: RFC 9659, 3
 
-/// Decoded bytes, which may not become more than a limit.
+/// Collects decoded bytes up to a limit.
 class Decoded {
  public:
   explicit Decoded(std::size_t max_bytes) : max_bytes_(max_bytes) {}
   char* piece() { return piece_.data(); }
   static constexpr std::size_t piece_bytes() { return kPieceBytes; }
-  /// Takes the first `n` bytes of the piece.
+  /// Appends the first `n` bytes of the piece.
   Result<void> take(std::size_t n) {
     if (n > max_bytes_ - text_.size()) {
       return engine::fail(ErrorCode::too_large,
@@ -44,14 +44,14 @@ class Decoded {
   std::array<char, kPieceBytes> piece_{};
 };
 
-/// Where a body goes wrong.
+/// Returns the error of invalid data.
 tl::unexpected<engine::Error> broken(std::string_view coding, std::string_view what) {
   return engine::fail(ErrorCode::invalid_argument, fmt::format("the body is not valid {} data: {}", coding, what));
 }
 constexpr std::string_view kCut = "it is cut short";
 constexpr std::string_view kMore = "more bytes follow its end";
 
-/// The wrapper of zlib, which "deflate" means; some clients send the bare stream instead.
+/// True if the data has the zlib wrapper, which "deflate" means; some clients send the bare deflate stream instead.
 bool has_zlib_wrapper(std::string_view body) {
   if (body.size() < 2) return false;
   const unsigned first = static_cast<unsigned char>(body[0]), second = static_cast<unsigned char>(body[1]);
@@ -75,7 +75,7 @@ Result<void> inflate_all(std::string_view coding, std::string_view body, int win
     if (status != Z_OK && status != Z_STREAM_END) {
       return broken(coding, stream.msg != nullptr ? stream.msg : "it needs a dictionary");
     }
-    // A gzip file may have several members: RFC 1952, 2.2.
+    // A gzip file may have several members (RFC 1952, 2.2).
     if (status == Z_STREAM_END && coding == "gzip" && stream.avail_in > 0) {
       inflateReset(&stream);
       status = Z_OK;
@@ -116,7 +116,7 @@ Result<void> decode_zstd(std::string_view body, Decoded& out) {
   if (context == nullptr) throw std::bad_alloc();
   ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kMostWindowLog);
   ZSTD_inBuffer in{body.data(), body.size(), 0};
-  // A body is one frame or several: RFC 8878, 3. The result is 0 at the end of a frame.
+  // A body is one frame or several (RFC 8878, 3). The result is 0 at the end of a frame.
   for (std::size_t result = 1; result != 0 || in.pos < in.size;) {
     ZSTD_outBuffer piece{out.piece(), Decoded::piece_bytes(), 0};
     result = ZSTD_decompressStream(context.get(), &piece, &in);
@@ -140,7 +140,7 @@ const Coding* coding_of(std::string_view name) {
   return found == kCodings.end() ? nullptr : &*found;
 }
 
-/// The next element of a list of RFC 9110, 5.6.1, in lower case; it is taken off `list`.
+/// Removes the next element from a list (RFC 9110, 5.6.1) and returns it in lower case.
 std::string next_element(std::string_view& list) {
   std::string_view element = list.substr(0, list.find(','));
   list.remove_prefix(std::min(element.size() + 1, list.size()));

@@ -16,13 +16,13 @@ namespace lathe::app::http {
 /// Value of Accept-Encoding that names every coding.
 inline constexpr std::string_view kContentCodings = "gzip, deflate, br, zstd";
 
-/// Codings of a body in the order in which they were applied, in lower case, "identity" left out, "x-gzip" as "gzip".
-/// Errors: invalid_argument, when one is unknown or there are more than four.
+/// Returns the codings of a body in the order in which they were applied, in lower case, without "identity", "x-gzip" as
+/// "gzip". Errors: invalid_argument if a coding is unknown or there are more than four.
 engine::Result<std::vector<std::string>> content_codings(const RequestHead& head);
 
-/// Takes the codings off, the last one first. No result and no intermediate gets longer than `max_bytes`, however long the
-/// data says it is. Requires: codings of content_codings().
-/// Errors: too_large; invalid_argument, when the data is broken, cut, or has more bytes behind its end.
+/// Decodes a body, beginning with the coding that was applied last. No result and no intermediate exceeds `max_bytes`,
+/// whatever length the data declares. Requires: codings of content_codings(). Errors: too_large; invalid_argument if the
+/// data is broken, cut off, or followed by more bytes.
 engine::Result<std::string> decode_content(std::string body, const std::vector<std::string>& codings, std::size_t max_bytes);
 
 }  // namespace lathe::app::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadline: cancels what a socket waits for when time is up.
+// Deadline: cancels a socket's pending operation when its time is over.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -10,7 +10,7 @@
 
 namespace lathe::app::http {
 
-/// Thread: the socket's. Requires: the socket lives as long as the deadline.
+/// Requires: the socket outlives the deadline. Thread: the socket's.
 class Deadline {
  public:
   explicit Deadline(boost::asio::ip::tcp::socket& socket)
@@ -22,7 +22,7 @@ class Deadline {
   void arm(std::chrono::milliseconds duration) {
     state_->expired = false;
     timer_.expires_after(duration);
-    // A timer that has fired already cannot be called back, so each arming has a number of its own.
+    // A timer that has fired cannot be recalled, so its callback checks the round in which it was armed.
     timer_.async_wait([state = state_, round = ++state_->round](const boost::system::error_code& error) {
       if (error || round != state->round || state->socket == nullptr) return;
       state->expired = true;

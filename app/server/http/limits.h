@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of one HTTP connection, by bytes, count and time.
+// Limits of one HTTP connection: bytes, counts and times.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ struct Limits {
   std::chrono::milliseconds body_idle_timeout{30'000};
   std::chrono::milliseconds write_stall_timeout{60'000};
   std::chrono::milliseconds idle_timeout{75'000};
-  std::chrono::milliseconds stream_silence{10'000};  ///< after which a stream sends its filler; 0: never
+  std::chrono::milliseconds stream_silence{10'000};  ///< silence after which a stream sends its filler; 0: never
   std::size_t connections = 4096;
 };
 

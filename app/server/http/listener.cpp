@@ -27,9 +27,9 @@ using boost::system::error_code;
 using engine::ErrorCode;
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
-constexpr int kBacklog = 4096;  // the kernel's default of 128 overflows when many clients come at once
-constexpr std::chrono::milliseconds kAcceptPause{50};   // when there are no descriptors left
-constexpr std::chrono::milliseconds kFlushTime{1'000};  // for the errors of interrupted requests to reach their clients
+constexpr int kBacklog = 4096;  // the kernel's default of 128 overflows when many clients connect at once
+constexpr std::chrono::milliseconds kAcceptPause{50};   // pause when no file descriptors are left
+constexpr std::chrono::milliseconds kFlushTime{1'000};  // time for interrupted requests to send their errors
 
 engine::Result<tcp::endpoint> resolve(const ListenerOptions& options) {
   error_code error;
@@ -77,7 +77,7 @@ class AsioListener final : public Listener {
   void report(const std::string& trouble) const {
     if (options_.on_trouble) options_.on_trouble(trouble);
   }
-  /// A copy: closing a connection may change the set.
+  /// Returns a copy: closing a connection may change the set.
   std::vector<std::shared_ptr<Connection>> connections() const;
 
   const ListenerOptions options_;
@@ -117,7 +117,7 @@ asio::awaitable<void> AsioListener::accept() {
     auto [error, socket] = co_await acceptor_.async_accept(kResult);
     if (hub_.stopping) co_return;
     if (error) {
-      // A client that left before it was accepted is nothing; without descriptors the others wait in the backlog.
+      // A client that left before it was accepted is ignored; without descriptors further clients wait in the backlog.
       if (error != asio::error::connection_aborted) {
         if (!short_of_descriptors) report("cannot accept connections: " + error.message());
         short_of_descriptors = true;
@@ -133,7 +133,7 @@ asio::awaitable<void> AsioListener::accept() {
       const std::string bytes =
           response_head(busy, "Content-Length: " + std::to_string(busy.body.size()), false, 1) + busy.body;
       socket.non_blocking(true, error);
-      socket.write_some(asio::buffer(bytes), error);  // a fresh socket's buffer takes it whole
+      socket.write_some(asio::buffer(bytes), error);  // the empty send buffer of a new socket takes all of it
       continue;
     }
     asio::co_spawn(io_, serve(std::move(socket)), asio::detached);

@@ -16,24 +16,24 @@ namespace lathe::app::http {
 
 struct ListenerOptions {
   std::string host;        ///< a numeric address or "localhost"
-  std::uint16_t port = 0;  ///< 0: a free one
+  std::uint16_t port = 0;  ///< 0: any free port
   Limits limits;
   int n_workers = 2;
-  std::function<void(const std::string&)> on_trouble;  ///< "no file descriptors left"...; may be empty
+  /// receives messages such as "no file descriptors left"; may be empty
+  std::function<void(const std::string&)> on_trouble;
 };
 
-/// One I/O thread for all connections and a few workers.
+/// Runs one I/O thread for all connections, and a few workers.
 class Listener {
  public:
-  /// Requires: `handler` outlives the listener.
-  /// Errors: conflict (port taken), forbidden (privileged port), invalid_argument (no such address here), resource_exhausted
-  /// (the system gives no more threads).
+  /// Requires: `handler` outlives the listener. Errors: conflict (port in use), forbidden (privileged port),
+  /// invalid_argument (not an address of this machine), resource_exhausted (the system gives no more threads).
   static engine::Result<std::unique_ptr<Listener>> open(const ListenerOptions& options, Handler& handler);
-  virtual ~Listener() = default;  ///< stops with no grace
+  virtual ~Listener() = default;  ///< stops without grace
   virtual std::uint16_t port() const = 0;
   virtual int n_connections() const = 0;
-  /// Takes no more connections; those with a request in work end after it, or are interrupted after `grace`. Returns when
-  /// all are gone.
+  /// Accepts no more connections. Running requests may finish within `grace`, then are interrupted. Returns when all
+  /// connections are closed.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 

@@ -67,7 +67,7 @@ std::string http_date(std::int64_t unix_s) {
   const std::time_t time = unix_s;
   std::tm parts{};
   gmtime_r(&time, &parts);
-  std::array<char, 40> text{};  // strftime's names are those of the C locale: nothing in Lathe calls setlocale for LC_TIME
+  std::array<char, 40> text{};  // strftime uses the names of the C locale: nothing in Lathe calls setlocale for LC_TIME
   const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
   return std::string(text.data(), size);
 }
@@ -87,7 +87,7 @@ std::string response_head(const Response& response, std::string_view framing, bo
   if (!response.content_type.empty()) head += "Content-Type: " + response.content_type + "\r\n";
   for (const Field& field : response.fields) head += field.name + ": " + field.value + "\r\n";
   if (!framing.empty()) head.append(framing).append("\r\n");
-  // HTTP/1.0 closes unless told otherwise, HTTP/1.1 the other way round.
+  // HTTP/1.0 closes the connection by default, HTTP/1.1 keeps it.
   if (!keep_alive) head += "Connection: close\r\n";
   else if (minor_version == 0) head += "Connection: keep-alive\r\n";
   head += "\r\n";

@@ -13,17 +13,17 @@ struct Field {
   std::string name, value;
 };
 
-/// What a request says before its body. Invariant: no CR, LF or NUL in any of it.
+/// Method, target and fields of a request. Invariant: no value has a CR, LF or NUL.
 struct RequestHead {
   std::string method;  ///< as sent: "POST"
-  std::string target;  ///< as sent, of an absolute-form target without scheme and authority
-  std::string path;    ///< the target up to '?', not decoded; of a request that a route answers: canonical_path() of it
+  std::string target;  ///< as sent; an absolute-form target without scheme and authority
+  std::string path;    ///< target up to '?', not decoded; in a request passed to a route: its canonical_path()
   std::string query;
-  std::string authority;  ///< of an absolute-form target; empty otherwise
-  int minor_version = 1;  ///< of HTTP/1.x
+  std::string authority;  ///< authority of an absolute-form target; else empty
+  int minor_version = 1;  ///< minor version of HTTP/1.x
   std::vector<Field> fields;
   std::string peer_address;   ///< "127.0.0.1"
-  std::string local_address;  ///< of this machine, where the connection came in; IPv6 in brackets
+  std::string local_address;  ///< address of this machine that the client connected to; IPv6 in brackets
   std::uint16_t local_port = 0;
 
   /// Values of every field of that name, case ignored.
@@ -44,13 +44,13 @@ struct Response {
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b);
-/// "Not Found" of 404.
+/// Returns the reason phrase: "Not Found" for 404.
 std::string_view reason_of(int status);
-/// Status line and fields up to the empty line. `framing` is the field that says where the body ends.
+/// Returns status line and fields up to the empty line. `framing`: the field that delimits the body.
 std::string response_head(const Response& response, std::string_view framing, bool keep_alive, int minor_version);
-/// One chunk of a chunked body. An empty one would be its end.
+/// Returns one chunk of a chunked body. Requires: `data` is not empty, as an empty chunk ends the body.
 std::string chunk_of(std::string_view data);
-/// "Sun, 06 Nov 1994 08:49:37 GMT".
+/// Example: "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string http_date(std::int64_t unix_s);
 
 }  // namespace lathe::app::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// News: lets a connection wait until its pending work has something new; many wakes before the wait are one.
+// News: lets a connection wait until its pending work has something new; several wakes before a wait count as one.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace lathe::app::http {
 
-/// Thread: the I/O thread, but for the function that waker() returns.
+/// Thread: the I/O thread, except for the function that waker() returns.
 class News {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -25,7 +25,7 @@ class News {
   News(const News&) = delete;
   News& operator=(const News&) = delete;
 
-  /// Forgets earlier wakes. Returns what wakes this object from any thread, until detach().
+  /// Forgets earlier wakes. Returns a function that wakes this object from any thread, until detach().
   std::function<void()> waker() {
     detach();
     has_news_ = false;
@@ -48,7 +48,7 @@ class News {
     timer_.cancel();
   }
   void forget() { has_news_ = false; }
-  /// Returns at a wake, or at that time.
+  /// Returns at a wake or at `until`.
   boost::asio::awaitable<void> wait(Time until) {
     if (!has_news_) {
       timer_.expires_at(until);

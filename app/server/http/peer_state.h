@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerState: what the other end of a socket has closed.
+// PeerState: the state of a socket's other end.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@ namespace lathe::app::http {
 
 enum class PeerState : std::uint8_t {
   open,
-  /// Its sending side is closed. That alone does not say whether it still reads (RFC 9112, 9.6): a socket that was closed
-  /// altogether looks the same until it is sent something, which it answers with a reset.
+  /// The peer closed its sending side. It may still read (RFC 9112, 9.6): a socket that was closed completely looks the same
+  /// until it receives data, which it answers with a reset.
   half_closed,
-  gone,  ///< reset
+  gone,  ///< the peer reset the connection
 };
 
-/// Sees an end that lies behind bytes that nobody has read yet.
+/// Detects the end of the stream even after bytes that were not read yet.
 PeerState peer_state(int socket);
 
-/// Sends what the socket takes without waiting. Returns the number of bytes that it took.
+/// Sends as much as the socket takes without waiting. Returns the number of bytes sent.
 std::size_t send_now(int socket, std::string_view bytes);
 
 }  // namespace lathe::app::http

@@ -13,7 +13,7 @@ bool is_token_character(char c) {
 
 bool is_token(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_token_character); }
 
-/// Visible characters, blanks and bytes above ASCII; no NUL, CR, LF or other control character.
+/// True for visible characters, blanks, tabs and bytes above ASCII; false with NUL, CR, LF or another control character.
 bool is_field_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); });
@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
 
 Refusal bad(std::string message) { return {400, std::move(message)}; }
 
-/// The request line without its line end: method SP target SP HTTP/1.x.
+/// Checks the request line without its line end: method SP target SP HTTP/1.x.
 std::optional<Refusal> check_request_line(std::string_view line, const Limits& limits) {
   const std::size_t first = line.find(' '), last = line.rfind(' ');
   if (first == line.npos || first == last) return bad("the request line is not \"METHOD target HTTP/1.1\"");
@@ -42,7 +42,7 @@ std::optional<Refusal> check_request_line(std::string_view line, const Limits& l
   return std::nullopt;
 }
 
-/// Counts the fields that decide framing.
+/// Counts and checks the fields that decide the framing.
 struct Framing {
   int n_content_length = 0, n_transfer_encoding = 0, n_host = 0;
 
@@ -126,7 +126,7 @@ std::optional<Refusal> check_head(std::string_view head, const Limits& limits) {
 }
 
 bool split_target(std::string_view target, RequestHead& head) {
-  head.authority.clear();  // a head serves every request of its connection
+  head.authority.clear();  // one head object serves every request of its connection
   if (constexpr std::string_view scheme = "http://";
       target.size() > scheme.size() && equal_ignoring_case(target.substr(0, scheme.size()), scheme)) {
     target.remove_prefix(scheme.size());

@@ -6,7 +6,7 @@
 namespace lathe::app::http {
 namespace {
 
-/// The byte that two hexadecimal digits name; -1: `digits` is something else.
+/// Returns the byte that two hexadecimal digits encode; -1: `digits` is something else.
 int byte_of(std::string_view digits) {
   unsigned byte = 0;
   const char* end = digits.data() + digits.size();

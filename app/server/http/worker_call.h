@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call on a worker that a coroutine waits for.
+// Calls a function on a worker thread from a coroutine.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -14,7 +14,8 @@
 
 namespace lathe::app::http {
 
-/// Goes on where it was called. What the work throws is thrown here, where it costs the connection and not the program.
+/// Resumes on the coroutine's executor. An exception of the work is rethrown there, where it ends the connection and not the
+/// program.
 template <class Job>
 boost::asio::awaitable<void> call_on_worker(WorkerPool& workers, boost::asio::any_io_executor executor, Job work) {
   namespace asio = boost::asio;

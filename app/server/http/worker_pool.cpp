@@ -12,7 +12,7 @@ WorkerPool::WorkerPool(int n_threads) {
       pthread_setname_np(threads_.back().native_handle(), "lathe-worker");
     }
   } catch (...) {
-    finish();  // the threads that have started wait for work
+    finish();  // the threads that have started wait for tasks
     throw;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkerPool: a few threads for work that must not hold up the I/O thread.
+// WorkerPool: a few threads for work that would block the I/O thread.
 #pragma once
 
 #include <condition_variable>
@@ -11,11 +11,11 @@
 
 namespace lathe::app::http {
 
-/// Thread: any. The queue is bounded by its users: one task a connection.
+/// Thread: any. Callers bound the queue: one task per connection.
 class WorkerPool {
  public:
-  explicit WorkerPool(int n_threads);     ///< throws std::system_error when the system gives fewer threads
-  ~WorkerPool();                          ///< finishes what was posted
+  explicit WorkerPool(int n_threads);     ///< throws std::system_error if the system gives fewer threads
+  ~WorkerPool();                          ///< finishes all posted tasks
   void post(std::function<void()> task);  ///< Requires: the task does not throw
 
  private:

@@ -45,7 +45,7 @@ std::string TokenNames::name_of(std::int32_t id, bool is_first) const {
   const engine::Tokenizer& tokenizer = lease_->tokenizer();
   const std::string piece = is_first ? tokenizer.decode_bytes(id, true) : tokenizer.piece(id);
   std::string text = engine::repaired_utf8(piece);
-  // A token that spells the mark itself is escaped too, so that the mark is never text.
+  // A token whose text begins with the mark "bytes:" is escaped too, so that the mark is never plain text.
   return text == piece && !piece.starts_with("bytes:") ? text : escaped_bytes(piece);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnswerReader: makes of the text of a chat's choice, while it comes, content, reasoning and tool calls.
+// AnswerReader: splits the text of a chat's choice, as it arrives, into content, reasoning and tool calls.
 #pragma once
 
 #include <memory>
@@ -12,28 +12,29 @@
 
 namespace lathe::app::openai {
 
-/// What the choices of an answer are read with.
+/// Settings for reading the choices of an answer.
 struct ChoiceReading {
-  std::shared_ptr<const engine::AnswerReading> answer;  ///< null: all is content
-  bool parallel_tool_calls = true;                      ///< false: only the first call counts, as with vLLM
-  bool include_reasoning = true;                        ///< false: it is left out
+  std::shared_ptr<const engine::AnswerReading> answer;  ///< null: the whole text is content
+  bool parallel_tool_calls = true;                      ///< false: only the first call is returned, as in vLLM
+  bool include_reasoning = true;                        ///< false: reasoning is left out
 };
 
 class AnswerReader {
  public:
-  /// Requires: all outlive this; formats have names of the tables.
+  /// Requires: all arguments outlive the reader; the formats are names of the tables.
   AnswerReader(const ChoiceReading& reading, const engine::SamplingParams& sampling, IdSource& ids);
 
-  /// What this event adds; calls are whole and have ids. After the last event also what was held back.
+  /// Returns the deltas of this event; tool calls are complete and have ids. The last event also yields all text held back
+  /// so far.
   std::vector<engine::AnswerDelta> read(const engine::TokenEvent& event);
-  /// "length" where that ended the answer, "tool_calls" where there is a call, else the engine's word.
+  /// Returns "length" if that ended the answer, "tool_calls" if there is a call, else the engine's reason.
   std::string_view finish_reason(engine::FinishReason reason) const;
   std::size_t n_calls() const { return n_calls_; }
 
  private:
   const ChoiceReading& reading_;
   IdSource& ids_;
-  std::unique_ptr<engine::AnswerParser> parser_;  ///< null: all is content
+  std::unique_ptr<engine::AnswerParser> parser_;  ///< null: the whole text is content
   std::size_t n_calls_ = 0;
 };
 

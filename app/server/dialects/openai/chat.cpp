@@ -8,7 +8,7 @@
 namespace lathe::app::openai {
 namespace {
 
-/// "logprobs" says whether, "top_logprobs" how many alternatives.
+/// Reads "logprobs" (whether they are shown) and "top_logprobs" (number of alternatives).
 void read_chat_logprobs(RequestFields& body, AnswerPlan& plan) {
   plan.report_logprobs = body.flag("logprobs").value_or(false);
   const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
@@ -17,7 +17,7 @@ void read_chat_logprobs(RequestFields& body, AnswerPlan& plan) {
   if (plan.report_logprobs) plan.fields.sampling.logprobs = n_top;
 }
 
-/// OpenRouter: {"reasoning": {"exclude": true}}.
+/// Reads OpenRouter's {"reasoning": {"exclude": true}}.
 bool excludes_reasoning(RequestFields& body) {
   const engine::Json* reasoning = body.object("reasoning");
   if (reasoning == nullptr) return false;
@@ -27,7 +27,7 @@ bool excludes_reasoning(RequestFields& body) {
   return excludes;
 }
 
-/// How the answer is read: calls where the request brings tools, reasoning always.
+/// Reads how the answer is parsed: for tool calls if the request has tools, for reasoning always.
 engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedModel& model, AnswerPlan& plan) {
   const bool has_tools = body.has("tools");
   engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;

@@ -18,14 +18,14 @@ using engine::ToolCall;
 
 constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
 
-/// A kind of content part, and the member that has its words.
+/// A kind of content part, and the member with its text.
 struct PartKind {
   std::string_view type, member;
-  bool of_assistant = false;  ///< only such messages have it
+  bool of_assistant = false;  ///< allowed only in messages of the assistant
   bool is_reasoning = false;
 };
 
-// THE TABLE of content parts, under the names that OpenAI and Anthropic give them.
+// THE TABLE of content parts, with the names of OpenAI and Anthropic.
 constexpr std::array kParts = {
     PartKind{"text", "text"},
     PartKind{"input_text", "text"},
@@ -47,7 +47,7 @@ Result<void> read_part(const Json& json, const std::string& path, ChatMessage& m
   if (kind == kParts.end()) part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
   LATHE_TRY_VOID(part.verdict());
   if (kind->is_reasoning) {
-    // Its shape does not matter: a client sends back what some server gave it, and many templates have no use for it.
+    // Reasoning of any shape is accepted: a client sends back what some server gave it, and many templates ignore it.
     const Json* words = part.any(kind->member);
     if (words == nullptr) words = part.any("text");
     if (words == nullptr || !words->is_string()) return {};
@@ -62,7 +62,7 @@ Result<void> read_part(const Json& json, const std::string& path, ChatMessage& m
   return {};
 }
 
-/// A text, or a list of parts. Images and sounds are refused.
+/// Reads a text or a list of parts. Images and sounds are refused.
 Result<void> read_content(RequestFields& reader, ChatMessage& message) {
   const Json* content = reader.any("content");
   if (content == nullptr || !content->is_array()) {
@@ -94,8 +94,8 @@ Result<ToolCall> read_call(const Json& json, const std::string& path) {
   return call;
 }
 
-/// Reads the fields of an assistant's messages alone: calls, a refusal, and reasoning under the names of vLLM (the newer one
-/// decides) and ollama; these fields come before reasoning among the content's parts.
+/// Reads the fields that only messages of the assistant have: tool calls, a refusal, and reasoning under vLLM's name or the
+/// older one; these reasoning fields replace reasoning among the content's parts.
 Result<void> read_assistant(RequestFields& reader, ChatMessage& message) {
   for (const char* name : {"thinking", "reasoning_content", "reasoning"}) {
     if (auto reasoning = reader.text(name)) message.reasoning = *std::move(reasoning);
@@ -119,7 +119,8 @@ Result<ChatMessage> read_message(const Json& json, const std::string& path, Requ
   if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end()) {
     reader.refuse("role", "must be system, developer, user, assistant or tool, got \"" + printable(message.role, 40) + "\"");
   }
-  if (message.role == "developer") message.role = "system";  // OpenAI's newer word; templates of open models know the older
+  // OpenAI's newer name; templates of open models know the older one
+  if (message.role == "developer") message.role = "system";
   LATHE_TRY_VOID(read_content(reader, message));
   message.name = reader.text("name").value_or("");
   if (message.role == "tool") {

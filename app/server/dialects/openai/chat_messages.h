@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of a request body, as the engine's chat templates take them.
+// Reads the messages of a request body for the engine's chat templates.
 #pragma once
 
 #include <vector>

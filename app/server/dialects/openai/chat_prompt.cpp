@@ -15,7 +15,7 @@ namespace {
 using engine::ErrorCode;
 using engine::Json;
 
-/// What the server itself gives to templates: a request may not set it.
+/// Variables that the server passes to templates; a request may not set them.
 constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
                                                                  "tools",
                                                                  "documents",
@@ -29,12 +29,12 @@ constexpr std::array<std::string_view, 12> kReservedVariables = {"messages",
                                                                  "tokenize",
                                                                  "raise_exception"};
 
-/// Not to think is nothing to ask of a model that does not.
+/// True if the variable has no effect: null, or switching thinking off in a model that does not think.
 bool asks_for_nothing(std::string_view name, const Json& value, bool thinks) {
   return value.is_null() || (!thinks && value == false && (name == "enable_thinking" || name == "thinking"));
 }
 
-/// Unknown names pass, as in vLLM.
+/// Reads "chat_template_kwargs". Unknown names get a warning only, as in vLLM.
 void read_variables(RequestFields& body, const std::string& source, bool thinks, Json& variables) {
   const Json* given = body.object("chat_template_kwargs");
   if (given == nullptr) return;
@@ -77,7 +77,7 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages, body));
   auto spans = chat_template->render(read, options);
   if (!spans) {
-    // The template is the model author's program: whatever it objects to is an objection to this request.
+    // The template is a program of the model's author: its errors are errors of this request.
     return engine::fail(ErrorCode::invalid_argument,
                         "the chat template refuses these messages: " + printable(spans.error().message, 600), "messages");
   }

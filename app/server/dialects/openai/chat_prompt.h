@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat messages of a request body, rendered by the model's template.
+// Renders the chat messages of a request body with the model's template.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,9 @@
 
 namespace lathe::app::openai {
 
-/// Reads "messages", "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and how to think.
-/// `tools`: those of the request, or null.
-/// What users wrote stands in spans that may not hold control tokens.
-/// Errors: invalid_argument with the path of the message, or the template's own words.
+/// Reads "messages", "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and the thinking fields.
+/// `tools`: the tools of the request, or null. Text of users is in spans that are encoded without control tokens. Errors:
+/// invalid_argument with the path of the message, or with the template's own message.
 engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& body, engine::OrderedJson tools,
                                                                const engine::Engine& engine);
 

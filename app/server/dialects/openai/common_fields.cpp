@@ -22,7 +22,7 @@ void assign(Value& target, const std::optional<Value>& value) {
   if (value) target = *value;
 }
 
-/// Every 64-bit number, negative ones too, as with vLLM: -5 is the seed 2^64 - 5. -1 and null: none.
+/// Accepts every 64-bit number, negative ones too, as in vLLM: -5 is the seed 2^64 - 5. No seed: -1 and null.
 std::optional<std::uint64_t> read_seed(RequestFields& body) {
   const auto seed = body.integer("seed");
   if (!seed || *seed == -1) return std::nullopt;
@@ -49,7 +49,7 @@ void read_logit_bias(RequestFields& body, SamplingParams& sampling) {
   }
 }
 
-/// transformers and TGI: false is greedy.
+/// Reads do_sample of transformers and TGI: false means greedy.
 void read_do_sample(RequestFields& body, SamplingParams& sampling) {
   if (body.flag("do_sample").value_or(true)) return;
   if (body.number("temperature").value_or(0) > 0) {
@@ -85,7 +85,7 @@ void check_response_format(RequestFields& body) {
   if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
 }
 
-/// Chat's newer name counts before the older one, as in vLLM.
+/// max_completion_tokens, chat's newer name, takes precedence over max_tokens, as in vLLM.
 void read_max_tokens(RequestFields& body, CommonFields& fields) {
   fields.max_tokens = body.integer("max_tokens");
   fields.max_tokens_name = body.path_of("max_tokens");
@@ -115,7 +115,7 @@ void read_stream_fields(RequestFields& body, CommonFields& fields) {
   RequestFields reader(*options, "stream_options");
   fields.include_usage = reader.flag("include_usage").value_or(false);
   fields.continuous_usage = reader.flag("continuous_usage_stats").value_or(false);
-  reader.flag("include_obfuscation");  // padding that hides lengths from listeners; the answer is the same
+  reader.flag("include_obfuscation");  // padding that hides lengths from eavesdroppers; the answer is the same
   warn_of_unread_fields(reader);
   body.take_over(reader);
 }
@@ -188,7 +188,7 @@ void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFiel
   for (std::int64_t i = 0; i < n; ++i) {
     engine::GenerateRequest request{prompt, fields.sampling, fields.cache_salt, "server"};
     request.sampling.max_tokens = max_tokens;
-    request.counts_prompt = i == 0;  // n answers to one prompt: usage counts the prompt once
+    request.counts_prompt = i == 0;  // usage counts the prompt of n answers once
     if (request.sampling.seed) *request.sampling.seed += static_cast<std::uint64_t>(i);
     out.push_back(std::move(request));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields that chat and plain completions share: sampling, counts, streaming.
+// Reads the fields that chat and plain completions share: sampling, counts, streaming.
 #pragma once
 
 #include <optional>
@@ -14,37 +14,37 @@ namespace lathe::app::openai {
 struct CommonFields {
   engine::SamplingParams sampling;  ///< without max_tokens, which depends on the prompt
   std::optional<std::int64_t> max_tokens;
-  std::string max_tokens_name = "max_tokens";  ///< as the request has it
+  std::string max_tokens_name = "max_tokens";  ///< name in the request
   std::int64_t n = 1, best_of = 1;
   bool stream = false, include_usage = false, continuous_usage = false;
   bool echo = false;
   bool return_token_ids = false;
-  bool tokens_as_ids = false;  ///< return_tokens_as_token_ids: "token_id:17" in place of texts
+  bool tokens_as_ids = false;  ///< return_tokens_as_token_ids: tokens appear as "token_id:17" instead of their texts
   std::string cache_salt;
 };
 
-/// Reads them over the model's own defaults. Complaints go to the reader.
+/// Reads the fields; the model's defaults apply where a field is absent. Errors are recorded in `body`.
 CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model);
 
-/// Tokens of the answer to a prompt: what was asked, or else the default, but no more than the context leaves; without
-/// either the answer may fill the context. Ids and ranges are checked by the engine when it gets the request. Errors:
-/// invalid_argument with the numbers, for a prompt that does not fit by itself, and for min_tokens above what is left.
+/// Returns the maximum tokens of an answer: the requested number, else the default, but no more than fit into the context;
+/// without either the answer may fill the context. The engine checks ids and ranges on submission. Errors: invalid_argument
+/// with the counts, for a prompt that does not fit by itself, and for min_tokens above the remaining context.
 engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::optional<std::int64_t> default_max_tokens,
                                             std::size_t n_prompt_tokens, const engine::LoadedModel& model);
 
-/// A text of so many bytes that it cannot fit, whatever ids they become: to be asked before encoding it.
-/// Errors: as fit_to_context.
+/// Refuses a text with so many bytes that it cannot fit into the context, whatever its tokens are; called before encoding
+/// it. Errors: as fit_to_context.
 engine::Result<void> check_text_size(std::size_t n_bytes, const engine::Engine& engine);
 
-/// Requests for n answers to one prompt: the same but for the seed, which counts up. `max_tokens`: of fit_to_context().
+/// Appends n requests for one prompt, equal except for the seed, which counts up. `max_tokens`: from fit_to_context().
 void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFields& fields, std::int64_t n,
                      const std::vector<std::int32_t>& prompt, std::int64_t max_tokens);
 
-/// Every id must be one of the tokenizer's. Errors: invalid_argument at `path`, with the index.
+/// Checks that every id is in the vocabulary. Errors: invalid_argument at `path`, with the index.
 engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::string& path,
                                const engine::Tokenizer& tokenizer);
 
-/// The model `served` must be the one that is named; no name is any. Errors: not_found.
+/// Checks that the request names the model `served`, or no model. Errors: not_found.
 engine::Result<void> check_model(RequestFields& body, const std::string& served);
 engine::Result<void> check_model_name(std::string_view name, const std::string& served);
 

@@ -13,10 +13,10 @@ namespace {
 using engine::ErrorCode;
 using engine::Json;
 
-constexpr std::int64_t kDefaultMaxTokens = 16;  // OpenAI's and vLLM's
+constexpr std::int64_t kDefaultMaxTokens = 16;  // default of OpenAI and vLLM
 constexpr std::size_t kMaxPrompts = 128;
 
-/// A prompt is a text, its token ids, or a list of either.
+/// Reads a prompt: a text, its token ids, or a list of either.
 class PromptReader {
  public:
   PromptReader(const engine::Engine& engine, bool add_special)
@@ -50,7 +50,7 @@ class PromptReader {
     if (prompt.is_string()) {
       plan.text = prompt.get<std::string>();
       LATHE_TRY_VOID(check_text_size(plan.text.size(), engine_));
-      // The whole text is the caller's own prompt, so control tokens may be written out in it, as with vLLM.
+      // The caller writes the whole prompt, so control tokens in its text are encoded as such, as in vLLM.
       LATHE_TRY(plan.ids, tokenizer_.encode(plan.text, add_special_, true));
     } else if (prompt.is_array()) {
       LATHE_TRY(plan.ids, read_ids(prompt, path));
@@ -68,7 +68,7 @@ class PromptReader {
   bool add_special_;
 };
 
-/// Echo shows the prompt as well; with logprobs, that of the prompt too.
+/// Reads "echo" and "logprobs". Echo returns the prompt too; with logprobs also the prompt's log probabilities.
 void read_echo_and_logprobs(RequestFields& body, AnswerPlan& plan) {
   CommonFields& fields = plan.fields;
   fields.echo = body.flag("echo").value_or(false);

@@ -6,7 +6,7 @@
 
 namespace lathe::app::openai {
 
-/// Empty, as vLLM's: 200 when requests can be answered.
+/// Empty body, as in vLLM; 200 if requests can be answered.
 engine::Result<http::Reply> answer_health(const ServerContext& context, const http::Request&) {
   const ModelStatus status = context.models.status();
   if (status.state == ModelState::ready) return http::Response{200, "", {}, {}};

@@ -26,7 +26,7 @@ OrderedJson chat_entry(const TokenNames& names, const TokenLogprob& token) {
   return entry;
 }
 
-/// Moves the first n of one list to the end of another.
+/// Moves the first n items of one list to the end of another.
 template <class Item>
 void move_first(std::vector<Item>& from, std::size_t n, std::vector<Item>& to) {
   const auto end = from.begin() + static_cast<std::ptrdiff_t>(std::min(n, from.size()));
@@ -69,8 +69,8 @@ void TextLogprobs::add_token(std::string name, std::size_t offset) {
   tokens_.push_back(std::move(name));
 }
 
-/// The alternatives and the token itself, which may not be among them. The token has the name that it has in "tokens"; of
-/// two with one name the other is named by its id.
+/// Adds the alternatives and the chosen token, which may not be among them. The chosen token has the same name as in
+/// "tokens"; an alternative with a name already used is named by its id.
 void TextLogprobs::add_top(const engine::LogprobList& alternatives, const TokenLogprob& chosen) {
   OrderedJson top = OrderedJson::object();
   const auto& own_name = tokens_.back().get_ref<const std::string&>();
@@ -137,7 +137,8 @@ OrderedJson prompt_logprobs_json(const TokenNames& names, const std::vector<engi
       continue;
     }
     OrderedJson position = OrderedJson::object();
-    for (const TokenLogprob& token : list) {  // the prompt's own token first, which may come again among the likeliest
+    // the prompt's token comes first, and may occur again among the most likely ones
+    for (const TokenLogprob& token : list) {
       position[std::to_string(token.id)] = {
           {"logprob", finite_logprob(token.logprob)}, {"rank", token.rank}, {"decoded_token", names.text_of(token.id)}};
     }

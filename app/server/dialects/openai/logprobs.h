@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log probabilities in the shapes of chat, of plain completions, and of vLLM's prompt_logprobs.
+// Writes log probabilities in the formats of chat, of plain completions, and of vLLM's prompt_logprobs.
 #pragma once
 
 #include "app/server/dialects/openai/answer_plan.h"
 
 namespace lathe::app::openai {
 
-/// What JSON can hold of it: -9999 for minus infinity, as OpenAI writes "very unlikely".
+/// Returns a value that JSON can hold: -9999 for minus infinity, as OpenAI writes "very unlikely".
 double finite_logprob(float logprob);
 
-/// {"content": [{"token", "logprob", "bytes", "top_logprobs": [...]}]}
+/// Returns {"content": [{"token", "logprob", "bytes", "top_logprobs": [...]}]}.
 engine::OrderedJson chat_logprobs(const TokenNames& names, const engine::TokenEvent& event, std::int64_t n_top);
 
-/// {"text_offset": [], "token_logprobs": [], "tokens": [], "top_logprobs": [{name: logprob}]}. Offsets are code points of
-/// the choice's text.
+/// Collects {"text_offset": [], "token_logprobs": [], "tokens": [], "top_logprobs": [{name: logprob}]}. Units: offsets are
+/// code points of the choice's text.
 class TextLogprobs {
  public:
   explicit TextLogprobs(const TokenNames& names) : names_(names) {}
-  /// The tokens of a prompt; the first has neither a probability nor alternatives.
+  /// Adds the tokens of a prompt; the first has neither a probability nor alternatives.
   void add_prompt(const PromptPlan& prompt, const std::vector<engine::LogprobList>& lists);
-  /// The tokens of an answer that begins at `offset`. No offset is more than `length` characters behind that.
+  /// Adds the tokens of an answer that begins at `offset`. Offsets are limited to `offset` + `length` code points.
   void add(const engine::TokenEvent& event, std::size_t offset, std::size_t length);
   engine::OrderedJson json() const;
 
@@ -32,19 +32,19 @@ class TextLogprobs {
                       tokens_ = engine::OrderedJson::array(), top_ = engine::OrderedJson::array();
 };
 
-/// The tokens of a streamed completion that wait until their text has gone out: a stop string might still cut it, and then
-/// their offsets would lie past the end.
+/// Tokens of a streamed completion that wait until their text has been sent: a stop string might still cut the text, and
+/// their offsets would then be past its end.
 class HeldTokens {
  public:
-  /// Takes the tokens of `event` and gives back those whose offsets are certain, all at the end.
+  /// Takes the tokens of `event` and returns in it those whose offsets are final; at the end all of them.
   void pass(engine::TokenEvent& event);
 
  private:
   engine::TokenEvent held_;
-  std::size_t n_characters_ = 0;  ///< of the text that has gone out
+  std::size_t n_characters_ = 0;  ///< code points of the text sent so far
 };
 
-/// [null, {"<id>": {"logprob", "rank", "decoded_token"}}, ...]
+/// Returns [null, {"<id>": {"logprob", "rank", "decoded_token"}}, ...].
 engine::OrderedJson prompt_logprobs_json(const TokenNames& names, const std::vector<engine::LogprobList>& lists);
 
 }  // namespace lathe::app::openai

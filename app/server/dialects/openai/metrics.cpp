@@ -87,7 +87,7 @@ constexpr std::array kHistograms = {
                     &EngineSnapshot::generation_tokens},
 };
 
-/// Shortest text that reads back as the same number; fmt knows no locale's comma.
+/// Returns the shortest text that reads back as the same number; fmt ignores the locale's decimal comma.
 std::string number_text(double number) { return fmt::format("{}", number); }
 
 class MetricsText {
@@ -176,7 +176,7 @@ std::string server_metrics(const Traffic& traffic) {
 
 }  // namespace
 
-/// Without a model the server's own counters are all there is.
+/// Without a model only the server's own counters are returned.
 engine::Result<http::Reply> answer_metrics(const ServerContext& context, const http::Request&) {
   http::Response response{200, "text/plain; version=0.0.4; charset=utf-8", {}, {}};
   if (const EngineLease engine = context.models.lease())

@@ -32,14 +32,14 @@ OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& 
   card["object"] = "model";
   card["created"] = now;
   card["owned_by"] = "lathe";
-  card["root"] = model.info.name;  // the folder's name: its path is nobody's business
+  card["root"] = model.info.name;  // only the folder's name: its path is private
   card["parent"] = nullptr;
   card["max_model_len"] = model.max_model_len;
   card["permission"] = OrderedJson::array({std::move(permission)});
   return card;
 }
 
-/// A name without the slashes that a path loses, which may begin one that is a folder's path.
+/// Removes the slashes that a request path loses: a served name may be a folder's path, which begins with one.
 std::string as_in_path(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -51,7 +51,7 @@ std::string as_in_path(std::string_view name) {
 
 }  // namespace
 
-/// Without a model the list is empty: what there is can be said.
+/// Without a model the list is empty and no error.
 engine::Result<http::Reply> answer_models(const ServerContext& context, const http::Request&) {
   OrderedJson list;
   list["object"] = "list";

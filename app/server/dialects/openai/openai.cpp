@@ -27,7 +27,7 @@ std::string_view type_of(int status) {
   }
 }
 
-/// The codes that clients look at; null for the rest.
+/// Returns the codes that clients check; null for the rest.
 engine::OrderedJson code_of(const engine::Error& error, int status) {
   if (status == 401) return "invalid_api_key";
   if (status == 404 && error.where == "model") return "model_not_found";
@@ -36,7 +36,7 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
   return nullptr;
 }
 
-/// In single quotes for a shell.
+/// Quotes text for a shell, in single quotes.
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {

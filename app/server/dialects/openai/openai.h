@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OpenAI dialect as vLLM speaks it: its routes, one function each.
+// The OpenAI dialect with vLLM's extensions: its routes, one function each.
 // Source: OpenAI's openapi.yaml; vLLM's OpenAI-compatible server.
 #pragma once
 
@@ -19,7 +19,7 @@ engine::Result<http::Reply> answer_health(const ServerContext& context, const ht
 engine::Result<http::Reply> answer_version(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_metrics(const ServerContext& context, const http::Request& request);
 
-/// {"error": {"message", "type", "param", "code"}}
+/// Returns {"error": {"message", "type", "param", "code"}}.
 std::string error_body(const engine::Error& error, int http_status);
 
 }  // namespace lathe::app::openai

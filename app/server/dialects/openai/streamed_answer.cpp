@@ -14,7 +14,7 @@ using engine::TokenEvent;
 
 void write_event(const std::string& data, std::string& out) { out.append("data: ").append(data).append("\n\n"); }
 
-/// A call comes as OpenAI sends it: its name first, then its arguments.
+/// Adds a tool call as OpenAI streams it: first its name, then its arguments.
 void add_call(const engine::ToolCall& call, std::size_t index, std::vector<OrderedJson>& deltas) {
   const auto add = [&](OrderedJson entry) {
     OrderedJson delta;
@@ -39,7 +39,7 @@ void StreamedAnswer::interrupt() {
 }
 
 bool StreamedAnswer::pull(std::string& out) {
-  if (over_) {  // an error ended it; the rest only has to stop
+  if (over_) {  // an error ended the stream; the requests only have to stop
     return set_->poll([](std::size_t, TokenEvent&&) {});
   }
   if (!opened_ && plan_.chat) {
@@ -59,7 +59,7 @@ bool StreamedAnswer::pull(std::string& out) {
   return running;
 }
 
-/// The first chunk of a chat's choice has the role, that of a completion the echoed prompt with its log probabilities.
+/// Writes the first chunk: with the role in a chat, with the echoed prompt and its log probabilities in a completion.
 void StreamedAnswer::begin(std::size_t member, const TokenEvent& event, std::string& out) {
   choices_[member].begun = true;
   const PromptPlan& prompt = plan_.prompts[plan_.prompt_of(member)];
@@ -92,12 +92,12 @@ OrderedJson StreamedAnswer::logprobs(std::size_t member, const TokenEvent& event
 void StreamedAnswer::add(std::size_t member, const TokenEvent& event, std::string& out) {
   choices_[member].usage = event.usage;
   const bool fails = event.finish_reason == FinishReason::error || event.finish_reason == FinishReason::cancelled;
-  // Of a chat something may have been held back that began like a marker.
+  // A chat may have held back text that could begin a marker.
   if (!fails || plan_.chat || !event.text.empty() || !event.token_ids.empty()) add_delta(member, event, fails, out);
   if (fails) fail(failure_of(event, interrupted_), out);
 }
 
-/// Deltas of a chat's choice: content, reasoning, and what makes up a call, in the order in which they came.
+/// Returns the deltas of a chat's choice in the order of arrival: content, reasoning and the two parts of each call.
 std::vector<OrderedJson> StreamedAnswer::deltas(std::size_t member, const TokenEvent& event) {
   AnswerReader& reader = *choices_[member].reader;
   std::size_t n_calls = reader.n_calls();
@@ -114,8 +114,8 @@ std::vector<OrderedJson> StreamedAnswer::deltas(std::size_t member, const TokenE
   return deltas;
 }
 
-/// The chunks of what has come; of an answer that fails without the end that it did not reach. Tokens and log probabilities
-/// stand in the first of them, the end in the last.
+/// Writes the chunks of an event; for an answer that fails, without finish_reason. Tokens and log probabilities are in the
+/// first chunk, the finish_reason in the last.
 void StreamedAnswer::add_delta(std::size_t member, const TokenEvent& event, bool fails, std::string& out) {
   const bool finished = event.finished && !fails;
   const bool first_of_completion = !plan_.chat && !choices_[member].begun;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamedAnswer: an answer as server-sent events, one chunk for all that a choice has yielded since the last.
+// StreamedAnswer: an answer as server-sent events; each chunk holds everything that a choice has yielded since the previous
+// one.
 // Source: OpenAI's streaming format; vLLM's order of first, last and usage chunks.
 #pragma once
 
@@ -25,7 +26,7 @@ class StreamedAnswer final : public http::PieceStream {
   void cancel() override { set_->cancel(); }
   void interrupt() override;
   bool pull(std::string& out) override;
-  std::string filler() const override { return ": keep-alive\n\n"; }  // a comment, as vLLM's
+  std::string filler() const override { return ": keep-alive\n\n"; }  // an SSE comment, as vLLM sends
   bool failed() const override { return failed_; }
 
  private:
@@ -33,7 +34,7 @@ class StreamedAnswer final : public http::PieceStream {
     bool begun = false;
     HeldTokens held;
     engine::Usage usage;
-    std::unique_ptr<AnswerReader> reader;  ///< of a chat
+    std::unique_ptr<AnswerReader> reader;  ///< chat only
   };
   void begin(std::size_t member, const engine::TokenEvent& event, std::string& out);
   void add(std::size_t member, const engine::TokenEvent& event, std::string& out);
@@ -50,7 +51,7 @@ class StreamedAnswer final : public http::PieceStream {
   AnswerPlan plan_;
   std::unique_ptr<GenerationSet> set_;
   std::vector<Choice> choices_;
-  bool has_warned_ = false;  ///< the first chunk says which fields are not obeyed
+  bool has_warned_ = false;  ///< the first chunk has sent the warnings of ignored fields
   bool interrupted_ = false, opened_ = false, failed_ = false, over_ = false;
 };
 

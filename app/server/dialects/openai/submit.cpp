@@ -25,7 +25,7 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
 engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
                                    AnswerPlan plan, const RequestFields& body, const RequestBody& given) {
   plan.warnings = all_warnings(context, body, given);
-  // Choosing the best needs log probabilities, whether or not they are shown.
+  // Selecting the best answers needs log probabilities, even if these are not shown.
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
   std::vector<engine::GenerateRequest> requests;
   for (const PromptPlan& prompt : plan.prompts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a plan to running engine requests and the reply that follows them.
+// Submits an AnswerPlan to the engine and makes the reply that returns its answers.
 #pragma once
 
 #include "app/server/dialect.h"
@@ -9,8 +9,8 @@ namespace lathe::app::openai {
 
 AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields, bool chat);
 
-/// `body`: read to its end, with its warnings. `given`: what it reads. Errors: those of Engine::submit, in the request's
-/// names.
+/// Requires: all fields of `body` are read. `given`: the body that it reads. Errors: those of Engine::submit, with the field
+/// names of the request.
 engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
                                    AnswerPlan plan, const RequestFields& body, const RequestBody& given);
 

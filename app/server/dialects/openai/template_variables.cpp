@@ -10,16 +10,16 @@ bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Offset behind the string that begins at `at`.
+/// Returns the offset after the string that begins at `at`.
 std::size_t end_of_string(std::string_view source, std::size_t at) {
   const char quote = source[at++];
   while (at < source.size() && source[at] != quote) at += source[at] == '\\' ? 2 : 1;
   return std::min(at + 1, source.size());
 }
 
-/// Looks through a tag from `at` on; the offset behind it, or npos when the name was found.
+/// Searches a tag from `at` on. Returns the offset of its end, or npos if the name was found.
 std::size_t search_tag(std::string_view source, std::size_t at, std::string_view close, std::string_view name) {
-  char before = ' ';  // the last character that is no blank
+  char before = ' ';  // last character that is no blank
   while (at < source.size() && !source.substr(at).starts_with(close)) {
     const char c = source[at];
     if (c == '"' || c == '\'') {

@@ -15,10 +15,10 @@ namespace {
 using engine::Json;
 
 constexpr std::array<std::string_view, 7> kEfforts = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
-/// Variables that switch thinking: those of Qwen, GLM and Nemotron, and of DeepSeek, Kimi and Granite.
+/// Variables that switch thinking: the first of Qwen, GLM and Nemotron, the second of DeepSeek, Kimi and Granite.
 constexpr std::array<const char*, 2> kSwitches = {"enable_thinking", "thinking"};
 
-/// A wish and the field that says it.
+/// A requested value and the field that requested it.
 template <class Value>
 struct Wish {
   std::optional<Value> value;
@@ -61,14 +61,14 @@ class ThinkingReader {
     want(on_, std::optional(*effort != "none"), field);
   }
 
-  /// ollama: true, false, or an effort.
+  /// Reads ollama's form: true, false, or an effort.
   void read_switch_or_effort(const char* name) {
     const Json* value = body_.any(name);
     if (value != nullptr && value->is_string()) want_effort(body_.text(name), name);
     else want(on_, body_.flag(name), name);
   }
 
-  /// Anthropic: {"type": "enabled", "budget_tokens": 1024}; others: true or false.
+  /// Reads Anthropic's {"type": "enabled", "budget_tokens": 1024}; other servers' true or false.
   void read_thinking() {
     const Json* value = body_.any("thinking");
     if (value == nullptr || !value->is_object()) return read_switch_or_effort("thinking");
@@ -92,7 +92,7 @@ class ThinkingReader {
     want(on_, reader.flag("enable"), "reasoning.enable");
     want_effort(reader.text("effort"), "reasoning.effort");
     want(budget_, reader.integer("max_tokens"), "reasoning.max_tokens");
-    reader.flag("exclude");  // about the answer, not the prompt
+    reader.flag("exclude");  // concerns the answer, not the prompt
     warn_of_unread_fields(reader);
     body_.take_over(reader);
   }

@@ -6,12 +6,12 @@
 namespace lathe::app::openai {
 namespace {
 
-/// Bytes that a normalizer may have dropped or added between two tokens that it left alone.
+/// Bytes that a normalizer may have dropped or added between two unchanged tokens.
 constexpr std::size_t kSlackBytes = 16;
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// Walks along the text, token by token.
+/// Position in the text, advanced token by token.
 class TextWalk {
  public:
   explicit TextWalk(std::string_view text) : text_(text) {}
@@ -22,7 +22,7 @@ class TextWalk {
     n_lost_ = 0;
     return true;
   }
-  /// Looks for a piece a little farther, behind text that no token has spelled. False: it is not there.
+  /// Searches a piece a little further on, after text that no token produced. False: not found.
   bool find(std::string_view piece) {
     if (piece.empty()) return false;
     const std::size_t reach = kSlackBytes + 2 * n_lost_ + piece.size();
@@ -37,7 +37,7 @@ class TextWalk {
   std::size_t offset() const { return n_characters_; }
 
  private:
-  /// A character counts when its last byte is behind.
+  /// A character counts once its last byte is passed.
   void move_to(std::size_t to) {
     const auto is_whole = [&](std::size_t end) { return end == text_.size() || !continues_character(text_[end]); };
     for (; at_ < to; ++at_) n_characters_ += is_whole(at_ + 1) ? 1 : 0;
@@ -46,7 +46,7 @@ class TextWalk {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t n_characters_ = 0;
-  std::size_t n_lost_ = 0;  ///< bytes of pieces that were not found since the last that was
+  std::size_t n_lost_ = 0;  ///< bytes of pieces that were not found since the last one found
 };
 
 }  // namespace
@@ -61,7 +61,7 @@ std::vector<TokenOffset> token_offsets(const engine::Tokenizer& tokenizer, const
     TokenOffset token{.offset = walk.offset()};
     if (!walk.skip(piece)) {
       token.is_first = first != piece && walk.skip(first);
-      // A control token that the text does not have here, as BOS, has no text.
+      // A control token that the text does not have at this position, such as BOS, has no text.
       if (!token.is_first && !tokenizer.is_special(id) && walk.find(piece)) {
         token.offset = walk.offset();
         walk.skip(piece);

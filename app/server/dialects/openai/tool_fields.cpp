@@ -9,9 +9,9 @@ namespace {
 using engine::Json;
 using engine::OrderedJson;
 
-constexpr std::size_t kMaxTools = 128;  // OpenAI's
+constexpr std::size_t kMaxTools = 128;  // OpenAI's limit
 
-/// OpenAI's libraries ask for it by themselves, so it is no reason to refuse a request.
+/// Warns of "strict" instead of refusing it: OpenAI's libraries send it unasked.
 void warn_of_strict(RequestFields& part) {
   if (part.flag("strict").value_or(false)) {
     part.warn("strict", "is not obeyed: arguments are not held to the schema, which needs guided decoding");
@@ -68,7 +68,7 @@ bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model) {
   } else if (choice != nullptr && *choice != "auto") {
     body.refuse("tool_choice", "must be \"none\" or \"auto\"");
   } else if (!model.options.enable_auto_tool_choice || model.answer_formats_with_tools.tool_calls.empty()) {
-    // vLLM's words; what is set here without being asked for is said behind them.
+    // The message is vLLM's, followed by this server's reason: both options are set by default here.
     const bool is_off = !model.options.enable_auto_tool_choice;
     body.refuse(
         choice == nullptr ? "tools" : "tool_choice",

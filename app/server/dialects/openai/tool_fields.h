@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a chat about tools: which there are, and whether the model may call them.
-// Source: OpenAI's openapi.yaml; vLLM's rules and words for tool_choice.
+// Reads the fields of a chat about tools: their definitions, and whether the model may call them.
+// Source: OpenAI's openapi.yaml; vLLM's rules and messages for tool_choice.
 #pragma once
 
 #include <string_view>
@@ -10,12 +10,12 @@
 
 namespace lathe::app::openai {
 
-/// "tools", checked; null when there are none. `text` is the body itself: templates show tools in the order in which their
-/// keys came. Complaints go to the reader. Errors: those of parse_ordered_json.
+/// Reads and checks "tools"; null if there are none. `text` is the body itself: templates write tools with their keys in the
+/// given order. Errors are recorded in `body`; those of parse_ordered_json are returned.
 engine::Result<engine::OrderedJson> read_tools(RequestFields& body, std::string_view text);
 
-/// "tool_choice": whether the model may call the tools that `body` brings. To call one of its own choosing it needs a format
-/// that can be read; to be made to call one it would need guided decoding, which is refused. Complaints go to the reader.
+/// Reads "tool_choice": whether the model may call the request's tools. Calls by the model's own choice need a format that
+/// can be parsed; forced calls would need guided decoding and are refused. Errors are recorded in `body`.
 bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model);
 
 }  // namespace lathe::app::openai

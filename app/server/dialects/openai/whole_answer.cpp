@@ -26,7 +26,7 @@ double cumulative_logprob(const TokenEvent& member) {
   return sum;
 }
 
-/// Reasoning stands under vLLM's name and under the older one, which many clients look for.
+/// Writes reasoning under vLLM's name and under the older one, which many clients read.
 OrderedJson message_json(const std::vector<engine::AnswerDelta>& deltas) {
   std::string content, reasoning;
   OrderedJson calls = OrderedJson::array();
@@ -64,7 +64,7 @@ bool WholeAnswer::ready() {
     merge(members_[member], std::move(event));
     failed = failed || members_[member].finish_reason == FinishReason::error;
   });
-  if (failed) set_->cancel();  // one answer in pieces is no answer: the others need not go on
+  if (failed) set_->cancel();  // an incomplete answer is discarded, so the other choices are cancelled
   return !running;
 }
 
@@ -132,8 +132,8 @@ OrderedJson WholeAnswer::usage() const {
   return usage_json(plan_.n_prompt_tokens(), n_completion, n_cached);
 }
 
-/// The member for which there is no answer; null when all have ended well. One that failed comes before those that were
-/// cancelled on its account.
+/// Returns the member without a complete answer; null if all are complete. A failed member takes precedence over those that
+/// were cancelled because of it.
 const TokenEvent* WholeAnswer::failed_member() const {
   for (const FinishReason reason : {FinishReason::error, FinishReason::cancelled}) {
     for (const TokenEvent& member : members_) {

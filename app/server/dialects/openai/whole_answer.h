@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WholeAnswer: collects every choice of a request and writes them as one response.
+// WholeAnswer: collects all choices of a request and writes them as one response.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class WholeAnswer final : public http::PendingResponse {
 
  private:
   const engine::TokenEvent* failed_member() const;
-  /// The members to show, best first where best_of asked for more than n.
+  /// Returns the members to show, best first if best_of is greater than n.
   std::vector<std::size_t> shown() const;
   engine::OrderedJson chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const;
   engine::OrderedJson text_choice(const TokenNames& names, std::size_t member, std::size_t index) const;
@@ -32,7 +32,7 @@ class WholeAnswer final : public http::PendingResponse {
 
   AnswerPlan plan_;
   std::unique_ptr<GenerationSet> set_;
-  std::vector<engine::TokenEvent> members_;  ///< all that each has yielded, joined
+  std::vector<engine::TokenEvent> members_;  ///< everything that each member has yielded, joined
   bool interrupted_ = false;
 };
 
