@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command: one word after `lathe`, as the table in commands.cpp lists it.
+// Command: a subcommand of `lathe`, listed in the table of commands.cpp.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,9 @@ namespace lathe::app {
 
 struct Command {
   std::string_view name;
-  std::string_view help;                                                      ///< one line
-  int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);  ///< arguments after the name; an ExitCode
+  std::string_view help;  ///< one line
+  /// arguments after the name; returns an ExitCode
+  int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);
 };
 
 extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand,
@@ -24,9 +25,9 @@ extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectComm
     kEmbedCommand, kModelsCommand, kHelpCommand;
 std::span<const Command* const> command_table();
 
-/// run_command_line on a given terminal.
+/// Runs run_command_line() on a given terminal.
 std::optional<int> run_command_line(const std::vector<std::string>& arguments, Terminal& terminal);
-/// parse_window_arguments on a given terminal.
+/// Runs parse_window_arguments() on a given terminal.
 std::optional<int> parse_window_arguments(const std::vector<std::string>& arguments, WindowArguments& parsed,
                                           Terminal& terminal);
 

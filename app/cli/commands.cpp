@@ -35,7 +35,7 @@ std::string overview() {
 }
 
 int unknown_command(const std::string& name, Terminal& terminal) {
-  const std::string_view head = std::string_view(name).substr(0, 64);  // a longer name is near to nothing
+  const std::string_view head = std::string_view(name).substr(0, 64);  // a longer name is near to none
   const auto nearest = *std::min_element(kCommands.begin(), kCommands.end(), [&](const Command* a, const Command* b) {
     return engine::edit_distance(head, a->name) < engine::edit_distance(head, b->name);
   });
@@ -46,7 +46,7 @@ int unknown_command(const std::string& name, Terminal& terminal) {
   return kExitUsage;
 }
 
-/// The border: what a library throws ends the command, not the program.
+/// Catches all exceptions: an exception of a library ends the command, not the program.
 int run(const Command& command, const std::vector<std::string>& arguments, Terminal& terminal) {
   std::string problem;
   try {
@@ -81,7 +81,7 @@ std::optional<int> run_command_line(const std::vector<std::string>& arguments, T
   for (const Command* command : kCommands) {
     if (command->name == first) return run(*command, {arguments.begin() + 1, arguments.end()}, terminal);
   }
-  // The window's own options and a model to open are not for this level.
+  // The window's own options, and a model to open, are handled by the window.
   std::error_code error;
   if (first.starts_with('-') || first.find('/') != std::string::npos || std::filesystem::exists(first, error)) {
     return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSONL in, JSONL out: a line of stdin makes a line of stdout, at once.
+// Answers JSONL: each line of stdin yields a line of stdout at once.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ class App;
 
 namespace lathe::app {
 
-/// The answer to a line, without its end. Errors: what is wrong with the line.
+/// Returns the answer to a line, without a line end. Errors: the problem of the line.
 using LineAnswer = std::function<engine::Result<std::string>(std::string_view line)>;
 
-/// Answers the lines of stdin in order, until its end or a signal; a blank one has no answer. The first line with an error ends it: stderr says which
-/// one and why, and the exit code is 1. Otherwise 0.
+/// Answers the lines of stdin in order, until its end or a signal; blank lines have no answer. The first line with an error
+/// ends the loop, and stderr names the line and the problem. The exit code is 0 at the end of stdin, else 1.
 int answer_lines(Terminal& terminal, const CLI::App& parser, const LineAnswer& answer);
 
 }  // namespace lathe::app

@@ -10,7 +10,7 @@ namespace {
 
 using engine::OrderedJson;
 
-// Longer lists (factors of RoPE, slopes of ALiBi) would hide the rest; --json has them.
+// Longer lists (factors of RoPE, slopes of ALiBi) would hide the other knobs; --json has them.
 constexpr std::size_t kMaxListed = 16;
 
 std::string words(const OrderedJson& value);
@@ -37,7 +37,7 @@ std::string list_text(const OrderedJson& list) {
   });
 }
 
-/// Empty: the model has no such thing.
+/// Formats a value; empty: the model does not have this knob.
 std::string words(const OrderedJson& value) {
   if (value.is_null()) return {};
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knobs of a model as lines for people.
+// Formats the knobs of a model as lines for people.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lathe::app {
 
-/// One line a knob, without those that the model does not have. What is the same in all layers is said once.
+/// Returns one line per knob that the model has. A value that is the same in all layers is written once.
 std::string knob_lines(const engine::OrderedJson& knobs);
 
 }  // namespace lathe::app

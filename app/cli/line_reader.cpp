@@ -10,12 +10,12 @@
 
 namespace lathe::app {
 
-/// Reads some more; false when interrupted.
+/// Reads more bytes; false when interrupted.
 bool LineReader::fill() {
   std::array<pollfd, 2> descriptors{pollfd{fd_, POLLIN, 0}, pollfd{interrupt_fd_, POLLIN, 0}};
   if (::poll(descriptors.data(), descriptors.size(), -1) < 0) return errno == EINTR;
   if (descriptors[1].revents != 0) return false;
-  std::array<char, 65536> bytes;  // not cleared: most reads fill little of it
+  std::array<char, 65536> bytes;  // uninitialized: most reads fill little of it
   const ssize_t n = ::read(fd_, bytes.data(), bytes.size());
   if (n > 0) buffer_.append(bytes.data(), static_cast<std::size_t>(n));
   if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) at_end_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lathe` without the window.
+// Program `lathe` without the window.
 #include <iostream>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a load took beside what it was estimated to take, as commands print it.
+// Formats a load's measured memory next to its estimate, for the output of commands.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace lathe::app {
 
-/// "memory 24.1 MiB of an estimated 29.3"; where the system does not say what was taken, "memory 29.3 MiB estimated".
+/// Returns "memory 24.1 MiB of an estimated 29.3", or "memory 29.3 MiB estimated" if the system does not report memory use.
 std::string memory_text(const engine::LoadedModel& model);
-/// "Memory 24.1 MiB of an estimated 29.3: weights 12.0 of 12.0, KV 4.0 of 16.0 (fills with requests), activations 1.1
-/// of 1.1, other 7.0 of 0.1". Or the estimate alone.
+/// Returns "Memory 24.1 MiB of an estimated 29.3: weights 12.0 of 12.0, KV 4.0 of 16.0 (fills with requests), activations
+/// 1.1 of 1.1, other 7.0 of 0.1", or the estimate alone.
 std::string memory_line(const engine::LoadedModel& model);
-/// {"measured": {"total_bytes", "weights_bytes", "kv_bytes", "activations_bytes", "other_bytes", "process_before_bytes",
-/// "process_after_bytes"} or null, "estimated": the first five}
+/// Returns {"measured": {"total_bytes", "weights_bytes", "kv_bytes", "activations_bytes", "other_bytes",
+/// "process_before_bytes", "process_after_bytes"} or null, "estimated": the first five}.
 engine::OrderedJson memory_json(const engine::LoadedModel& model);
 
 }  // namespace lathe::app

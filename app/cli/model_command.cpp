@@ -23,7 +23,7 @@ using engine::Result;
 
 constexpr std::chrono::milliseconds kProgressEvery{100};
 constexpr double kMiB = 1024.0 * 1024.0;
-/// They choose what stdout gets; who knows --html FILE gives one to them as well.
+/// Flags that choose the output format. They take no value, but users give them a file, as for --html FILE.
 constexpr std::string_view kPrintingFlags[] = {"--json", "--csv", "--markdown"};
 
 std::string loading_line(const ModelStatus& status) {
@@ -35,7 +35,7 @@ std::string loading_line(const ModelStatus& status) {
                      static_cast<double>(done.bytes_total) / kMiB, done.seconds);
 }
 
-/// What was asked for beside the name of the quantization.
+/// Settings of the quantization, in addition to its name.
 std::vector<std::string> quantization_details(const engine::LoadedModel& model) {
   const EngineOptions& options = model.options;
   std::vector<std::string> details;
@@ -110,7 +110,7 @@ CLI::Validator at_least(std::int64_t least) {
 
 std::string program_name(const Command& command) { return fmt::format("lathe {}", command.name); }
 
-/// "; did you mean --quantization?" for the first argument that is none of the command's; empty: none is near.
+/// Returns "; did you mean --quantization?" for the first unknown argument; empty: no flag is near.
 std::string nearest_flag(const CLI::App& parser) {
   const std::vector<std::string> unknown = parser.remaining();
   const auto flag = std::find_if(unknown.begin(), unknown.end(), [](const auto& word) { return word.starts_with("--"); });
@@ -147,7 +147,7 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
 }
 
 std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
-  // Last, so that the help shows what is the command's own first.
+  // Added last, so that the help shows the command's own flags first.
   flags_.add(parser_, engine::engine_option_table(), except_);
   const auto code = app::parse(parser_, arguments, terminal_);
   const auto model = std::find(arguments.begin(), arguments.end(), positional_model_);
@@ -174,7 +174,7 @@ Result<void> ModelCommand::open_workbench() {
   options.keep_history = false;
   options.log.level = quiet_ ? LogLevel::error : log_level_;
   options.log_name = log_name_;
-  LATHE_TRY(workbench_, Workbench::create(std::move(options)));  // which logs the problems of its files
+  LATHE_TRY(workbench_, Workbench::create(std::move(options)));  // logs the problems of the files in its folder
   return {};
 }
 
@@ -205,7 +205,7 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
 void ModelCommand::warn_of_idle(std::span<const EngineOptions> all) {
   std::vector<std::string> idle;
   for (const auto& [name, value] : flags_.values()) {
-    const bool is_off = value == "false" && get_option(EngineOptions(), name) == "false";  // asks for nothing
+    const bool is_off = value == "false" && get_option(EngineOptions(), name) == "false";  // requests nothing
     const auto changes = [&](const EngineOptions& options) { return engine::why_idle(options, name).empty(); };
     if (is_off || all.empty() || std::any_of(all.begin(), all.end(), changes)) continue;
     std::string words = fmt::format("{} ({})", flag_of(name), engine::why_idle(all.front(), name));

@@ -64,7 +64,7 @@ void OptionFlags::add(CLI::App& parser, std::span<const OptionDescriptor> table,
   }
 }
 
-/// --x and --no-x; the help shows the one that changes something.
+/// Adds --x and --no-x; the help shows only the one that changes the default.
 void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option) {
   const bool on = default_of(option) == "true";
   const std::string name(option.name), flag = flag_of(name), no_flag = "--no-" + flag.substr(2);
@@ -89,7 +89,7 @@ void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {
   } else {
     const auto keep = [this, name](const std::string& value) { values_.emplace_back(name, value); };
     added = parser.add_option_function<std::string>(flag, keep, help);
-    // What a sampling parameter is when it is not given, the checkpoint decides.
+    // The default of a sampling parameter depends on the checkpoint.
     const std::string value = option.group == OptionGroup::sampling ? "" : default_of(option);
     if (!value.empty()) added->default_str(value);
   }

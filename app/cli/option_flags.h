@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command-line flags made from the option tables of the engine, under vLLM's names.
+// Makes command-line flags, with vLLM's names, from the engine's option tables.
 #pragma once
 
 #include <span>
@@ -17,27 +17,27 @@ class App;
 
 namespace lathe::app {
 
-/// What was given for one table, kept as text until apply().
+/// The given flags of one table, kept as text until apply().
 class OptionFlags {
  public:
-  /// Adds --max-num-seqs and so on; booleans as --x and --no-x. Leaves out the names in `except`.
-  /// Requires: this object lives as long as `parser`.
+  /// Adds --max-num-seqs and so on; booleans as --x and --no-x. Leaves out the names in `except`. Requires: this object
+  /// outlives `parser`.
   void add(CLI::App& parser, std::span<const engine::OptionDescriptor> table, std::vector<std::string_view> except = {});
 
   bool given(std::string_view name) const;
-  /// Name and value, in the order given.
+  /// Names and values, in the given order.
   const std::vector<std::pair<std::string, std::string>>& values() const { return values_; }
-  /// Writes the given values over `target`. Errors: invalid_argument, `where` = the flag.
+  /// Writes the given values to `target`. Errors: invalid_argument, `where` = the flag.
   engine::Result<void> apply(engine::EngineOptions& target) const;
   engine::Result<void> apply(engine::SamplingParams& target) const;
 
  private:
   void add_boolean(CLI::App& parser, const engine::OptionDescriptor& option);
   void add_one(CLI::App& parser, const engine::OptionDescriptor& option);
-  std::vector<std::pair<std::string, std::string>> values_;  ///< name and value, in the order given
+  std::vector<std::pair<std::string, std::string>> values_;  ///< names and values, in the given order
 };
 
-/// "max_num_seqs" -> "--max-num-seqs".
+/// Returns "--max-num-seqs" for "max_num_seqs".
 std::string flag_of(std::string_view name);
 
 }  // namespace lathe::app

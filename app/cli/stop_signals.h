@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM as something to ask for instead of a handler: works with any number of threads.
+// StopSignals: makes SIGINT and SIGTERM a state that is polled, without a handler; works with any number of threads.
 #pragma once
 
 #include <csignal>
@@ -8,8 +8,8 @@
 
 namespace lathe::app {
 
-/// Blocks both signals from here on, in this thread and those that it starts, until it is destroyed.
-/// Requires: made before other threads are.
+/// Blocks both signals in this thread, and in threads that it starts later, until it is destroyed. Requires: created before
+/// other threads.
 class StopSignals {
  public:
   StopSignals();
@@ -17,13 +17,14 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// Whether one came since the last forget(). From the first on, a second one ends the program at once, in case it hangs.
+  /// True if a signal came since the last forget(). Once the first is seen, a second ends the program at once, in case it
+  /// hangs.
   bool requested() { return wait(std::chrono::milliseconds(0)); }
-  /// The same, waiting up to `timeout` for one; a negative timeout waits for ever.
+  /// Like requested(), but waits up to `timeout`; a negative timeout waits for ever.
   bool wait(std::chrono::milliseconds timeout);
-  /// Starts over, for a program that stays after Ctrl+C.
+  /// Resets the state, for a program that goes on after Ctrl+C.
   void forget();
-  int fd() const { return fd_; }  ///< readable when a signal is there
+  int fd() const { return fd_; }  ///< readable when a signal is pending
 
  private:
   sigset_t ours_{}, before_{};

@@ -34,7 +34,7 @@ void add_target_flags(CLI::App& parser, SweepTarget& target) {
       ->group("Target");
 }
 
-/// Also refuses what is no number: it is neither below nor above any.
+/// Accepts numbers from `least` to `most`; also refuses NaN, which is neither below nor above a limit.
 CLI::Validator number_between(double least, double most, std::string words) {
   return CLI::Validator(
       [least, most, words = std::move(words)](const std::string& text) {
@@ -127,7 +127,7 @@ void add_output_flags(CLI::App& parser, SweepFlags& flags) {
       ->type_name("FILE");
 }
 
-/// What says how a sweep is told or kept, and not what is measured.
+/// Flags about the output or the journal of a sweep, not about its measurement.
 constexpr std::string_view kOfNoPlan[] = {"--journal", "--resume",  "--json",  "--csv",        "--markdown",
                                           "--html",    "--api-key", "--quiet", "--profile-dir"};
 
@@ -139,7 +139,7 @@ bool asks_for_a_plan(const CLI::App& parser) {
   return std::any_of(parser.parse_order().begin(), parser.parse_order().end(), is_of_plan);
 }
 
-/// A plan, and which options of the engine it names: others may follow from its work.
+/// A plan, and the engine options that it names: defaults of other options may follow from its workload.
 struct PlanFile {
   SweepPlan plan;
   std::set<std::string, std::less<>> named;
@@ -165,10 +165,10 @@ Result<void> check_key(const SweepPlan& plan, const SweepFlags& flags) {
   return engine::fail(ErrorCode::invalid_argument, "--api-key and --target-model belong to a --target", "--target");
 }
 
-/// What goes on needs no second word about what is measured. Its model must be there all the same.
+/// Returns the plan of a journal that is resumed without any argument about the measurement. Its model must still exist.
 Result<SweepPlan> plan_of_journal(ModelCommand& command, const SweepFlags& flags) {
   Result<SweepPlan> kept = SweepJournal::plan_in(flags.journal);
-  // Exit code 3 is for models.
+  // Exit code 3 is reserved for problems of models.
   if (!kept) return engine::fail(ErrorCode::invalid_argument, kept.error().message, kept.error().where);
   SweepPlan plan = std::move(*kept);
   LATHE_TRY_VOID(check_key(plan, flags));
@@ -182,7 +182,7 @@ Result<SweepPlan> plan_of_journal(ModelCommand& command, const SweepFlags& flags
   return plan;
 }
 
-/// Options of an engine would mean nothing.
+/// Takes the target's flags; refuses engine options, which a target does not use.
 Result<void> take_target(const ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
   if (!flags.target.url.empty()) plan.target.url = flags.target.url;
   if (!flags.target.model.empty()) plan.target.model = flags.target.model;
@@ -213,15 +213,15 @@ Result<void> take_work(const SweepFlags& flags, SweepPlan& plan) {
   for (const auto& [name, value] : flags.workload) LATHE_TRY_VOID(set_option(plan.workload, name, value));
   if (gives("trace") && !gives("load")) plan.workload.load = "replay";
   if (!flags.quality_dataset.empty()) plan.quality_dataset = flags.quality_dataset;
-  // What such a template asks for is the text to evaluate on; its work is drawn.
+  // For templates that measure quality, --dataset names the text to evaluate on; their prompts are drawn.
   const SweepTemplate* shape = find_sweep_template(flags.template_name);
   if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty())
     plan.quality_dataset = std::exchange(plan.workload.dataset, {});
   return {};
 }
 
-/// Each takes the place of the plan's or template's of that name. Names of models become their paths; one that is nowhere is
-/// left to its cells.
+/// Takes the variables, which replace those of the same name in the plan or template. Model names become paths; an unknown
+/// name fails later, in its cells.
 Result<void> take_variables(ModelCommand& command, const SweepFlags& flags, SweepPlan& plan) {
   std::set<std::string> given;
   for (const std::string& text : flags.variables) {
@@ -255,7 +255,7 @@ void take_measurement(const SweepFlags& flags, SweepPlan& plan) {
   plan.parse_special = plan.parse_special || flags.parse_special;
 }
 
-/// What was asked for and is not what is measured.
+/// Warns of arguments that do not change the measurement.
 void note_surprises(ModelCommand& command, const SweepFlags& flags, const SweepPlan& plan) {
   const auto gives_work = [&](std::string_view name) {
     return std::any_of(flags.workload.begin(), flags.workload.end(), [&](const auto& given) { return given.first == name; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SweepFlags: the arguments of lathe sweep, and the plan that they ask for.
+// SweepFlags: the arguments of lathe sweep, and the plan that they describe.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct SweepFlags {
   std::string plan_file, template_name, journal, quality_dataset, html;
   SweepTarget target;
   std::vector<std::string> variables;
-  std::vector<std::pair<std::string, std::string>> workload;  ///< given, by name
+  std::vector<std::pair<std::string, std::string>> workload;  ///< given settings of the workload, names and values
   std::int64_t repeats = 0, seed = 0;
   bool resume = false, json = false, csv = false, markdown = false, in_order = false, no_warm_up = false;
   bool parse_special = false;
@@ -25,12 +25,12 @@ struct SweepFlags {
   OptionFlags sampling;
 };
 
-/// Requires: `flags` lives as long as `parser`.
+/// Requires: `flags` outlives `parser`.
 void add_flags(CLI::App& parser, SweepFlags& flags);
 
-/// Checked: variables, values and files. Opens the workbench of `command` unless a target is measured. With --resume and
-/// nothing that says what is measured it is the journal's. Notes what was given and changes nothing.
-/// Errors: invalid_argument; those of the model's name.
+/// Returns a plan whose variables, values and files are checked. Opens the workbench of `command` unless a target is
+/// measured. With --resume and no argument about the measurement, the plan is the journal's. Warns of arguments without
+/// effect. Errors: invalid_argument; those of resolving the model's name.
 engine::Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminal: where a command reads and writes; tests bring their own.
+// Terminal: the streams that a command reads and writes; tests replace them.
 #pragma once
 
 #include <ostream>
@@ -7,7 +7,7 @@
 namespace lathe::app {
 
 struct Terminal {
-  std::ostream& out;  ///< results alone
+  std::ostream& out;  ///< results only
   std::ostream& err;  ///< progress, notes, errors
   int in_fd = 0;
   bool in_is_terminal = false, out_is_terminal = false, err_is_terminal = false;

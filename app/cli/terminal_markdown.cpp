@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLeastWidth = 40, kIndent = 2, kCodeIndent = 4;
 constexpr std::string_view kBold = "\x1b[1m", kNotBold = "\x1b[22m", kCode = "\x1b[36m", kNotCode = "\x1b[39m";
 
-/// Takes the callbacks of md4c and writes lines.
+/// Receives the callbacks of md4c and writes lines.
 class TerminalWriter {
  public:
   TerminalWriter(std::size_t width, bool styled) : width_(std::max(width, kLeastWidth)), styled_(styled) {}
@@ -84,7 +84,7 @@ class TerminalWriter {
   std::string take() { return std::move(out_); }
 
  private:
-  /// "serving.md#kv-cache" -> "serving"; empty: the link leads to no other page.
+  /// Returns "serving" for "serving.md#kv-cache"; empty: the link leads to no other page.
   static std::string topic_of(const MD_ATTRIBUTE& href) {
     const std::string_view target(href.text, href.size);
     const std::size_t end = target.find(".md");
@@ -100,7 +100,7 @@ class TerminalWriter {
     if (!out_.empty()) out_ += '\n';
   }
 
-  /// `number` of the first item; 0: a list of bullets.
+  /// `number`: number of the first item; 0: a bullet list.
   void begin_list(unsigned number) {
     if (numbers_.empty()) begin_block();
     else flush();
@@ -112,7 +112,7 @@ class TerminalWriter {
     mark_ = is_ordered ? std::to_string(numbers_.back()++) + " " : "- ";
   }
 
-  /// Writes the collected text, behind the mark of its item.
+  /// Writes the collected text after the mark of its list item.
   void flush() {
     if (text_.empty()) return;
     const std::string indent(kIndent * std::max<std::size_t>(numbers_.size(), 1) - kIndent, ' ');
@@ -126,7 +126,7 @@ class TerminalWriter {
     text_.clear();
   }
 
-  /// Lines of code stay as they are.
+  /// Writes lines of code without wrapping.
   void write_code() {
     for (std::size_t start = 0; start < text_.size();) {
       const std::size_t end = std::min(text_.find('\n', start), text_.size());
@@ -141,7 +141,7 @@ class TerminalWriter {
   const bool styled_;
   std::string out_, text_, mark_, link_;
   std::vector<TableRow> rows_;
-  std::vector<unsigned> numbers_;  ///< of the open lists, the next item's
+  std::vector<unsigned> numbers_;  ///< number of the next item of each open list
   std::size_t n_head_ = 0;
 };
 

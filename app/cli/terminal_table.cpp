@@ -20,7 +20,7 @@ std::vector<std::size_t> natural_widths(const std::vector<TableRow>& rows) {
   return widths;
 }
 
-/// Columns of the longest word of each column, which is not cut.
+/// Returns the minimum width of each column: its longest word, which is not split.
 std::vector<std::size_t> least_widths(const std::vector<TableRow>& rows, std::size_t n_columns) {
   std::vector<std::size_t> widths(n_columns, 1);
   for (const TableRow& row : rows) {
@@ -31,7 +31,7 @@ std::vector<std::size_t> least_widths(const std::vector<TableRow>& rows, std::si
   return widths;
 }
 
-/// Narrow columns keep their width, the wide ones share the rest evenly, but no column is narrower than its longest word.
+/// Keeps the width of narrow columns and divides the rest evenly among wide ones, but no column gets narrower than `least`.
 std::vector<std::size_t> fit(std::vector<std::size_t> widths, const std::vector<std::size_t>& least, std::size_t width) {
   if (widths.empty()) return widths;
   const std::size_t gaps = kGap * (widths.size() - 1), space = std::max(width, gaps + widths.size()) - gaps;
@@ -83,7 +83,7 @@ std::string terminal_table(const std::vector<TableRow>& rows, std::size_t n_head
       for (const std::size_t column : widths) rule.emplace_back(column, '-');
       append_row(out, rule, widths);
     } else if (wrapped && i + 1 < rows.size()) {
-      out += '\n';  // rows of several lines would run into each other
+      out += '\n';  // else rows of several lines would run into each other
     }
   }
   return out;

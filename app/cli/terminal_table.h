@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TerminalTable: rows of cells as aligned columns; cells that do not fit are wrapped.
+// Formats rows of cells as aligned columns; cells that do not fit are wrapped.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@ namespace lathe::app {
 
 using TableRow = std::vector<std::string>;
 
-/// `n_head` rows have a line under them. Every line ends with '\n'.
+/// Draws a line under the first `n_head` rows. Every line ends with '
+/// '.
 std::string terminal_table(const std::vector<TableRow>& rows, std::size_t n_head, std::size_t width);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token ids as they are typed: "1,2,3".
+// Parses token ids of the command line: "1,2,3".
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lathe::app {
 
-/// `flag`: where they were given. Errors: invalid_argument with the piece that is no id.
+/// `flag`: the flag that has the ids. Errors: invalid_argument with the part that is no id.
 engine::Result<std::vector<std::int32_t>> parse_token_ids(std::string_view text, std::string_view flag);
 
 }  // namespace lathe::app

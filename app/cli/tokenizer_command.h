@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands over a tokenizer share: which one, and one text or many.
+// TokenizerCommand: the common part of commands over a tokenizer: which tokenizer, and one text or many.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,13 +19,14 @@ class TokenizerCommand {
   TokenizerCommand(const Command& command, Terminal& terminal);
 
   CLI::App& parser() { return parser_; }
-  /// None: go on, the tokenizer is open. Else the exit code, and what is wrong has been said.
+  /// Opens the tokenizer; nothing: the command goes on. Otherwise the exit code, after the help or an error message was
+  /// written.
   std::optional<int> open(const std::vector<std::string>& arguments);
-  /// Requires: open() said go on.
+  /// Requires: open() returned nothing.
   const engine::Tokenizer& tokenizer() const { return *tokenizer_; }
   bool is_batch() const { return batch_; }
   int answer_lines(const LineAnswer& answer) { return app::answer_lines(terminal_, parser_, answer); }
-  /// All of stdin. Errors: too_large, cancelled when a signal came.
+  /// Returns all of stdin. Errors: too_large, cancelled when a signal came.
   engine::Result<std::string> read_input();
   int fail(const engine::Error& error);
 

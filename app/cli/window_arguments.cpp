@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the window's program is started with, when that is no command.
+// Parses the arguments of the window's program, which are no subcommand.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::optional<int> parse_window_arguments(const std::vector<std::string>& argume
   parser.add_option("--profile-dir", parsed.profile_dir, "Folder for settings and other files instead of the user's own.");
   OptionFlags flags;
   flags.add(parser, engine::engine_option_table(), {"model"});
-  // For ./run: says why there would be no window and opens none.
+  // Used by ./run: prints why no window can open, and opens none.
   parser.add_flag("--why-no-display", parsed.why_no_display)->group("");
   if (const auto code = parse(parser, arguments, terminal)) return code;
   engine::EngineOptions options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WrappedText: words with escape sequences, in lines that are no wider than asked.
+// Wraps text with escape sequences into lines of limited width.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,10 @@
 
 namespace lathe::app {
 
-/// Columns of a text of UTF-8; escape sequences of ANSI take none.
+/// Returns the columns of a UTF-8 text; ANSI escape sequences take none.
 std::size_t columns_of(std::string_view text);
-/// `text` cut at its blanks; a word that is wider than `width` has a line of its own. '\n' ends a line. At least one line.
+/// Splits `text` at its blanks; a word wider than `width` has its own line. '
+/// ' ends a line. Returns at least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 }  // namespace lathe::app

@@ -157,7 +157,7 @@ void HttpServer::stop(int grace_ms) {
 
 ServerStatus HttpServer::status() const {
   std::string model;
-  // Only while the model is ready: a lease waits for an unload.
+  // Only while the model is ready: a lease delays an unload.
   if (models_.status().state == ModelState::ready) {
     if (const EngineLease lease = models_.lease()) model = lease->model().name;
   }

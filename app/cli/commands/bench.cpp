@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe bench: synthetic prompts, so many streams at once; a table for people, JSON for programs.
+// lathe bench: measures synthetic prompts with several concurrent streams; prints a table for people or JSON for programs.
 #include "app/bench/bench.h"
 
 #include <fmt/format.h>
@@ -35,10 +35,10 @@ void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
   parser.add_flag("--json", json, "One JSON object on stdout.");
 }
 
-/// Tokens of the longest stream: a prompt and one token, or one token and what is generated after it, behind the depth.
+/// Tokens of the longest stream, after the depth: a prompt and one token, or one token and the generated ones.
 std::int64_t context_of(const BenchPlan& plan) { return plan.depth + std::max(plan.n_prompt + 1, plan.n_generate + 2); }
 
-/// What can be seen to be wrong before anything is measured.
+/// Checks the plan before anything is measured.
 Result<void> check(const BenchPlan& plan, const std::string& model) {
   if (plan.n_prompt == 0 && plan.n_generate == 0) {
     return engine::fail(engine::ErrorCode::invalid_argument, "with --pp 0 and --tg 0 nothing is left to measure");
@@ -53,7 +53,7 @@ Result<void> check(const BenchPlan& plan, const std::string& model) {
   return {};
 }
 
-/// Room for all streams and their tokens, unless something else was asked for; then it is said.
+/// Raises the limits so that all streams and their tokens fit, except limits that were given; warns if these are too low.
 void make_room(ModelCommand& command, const BenchPlan& plan, engine::EngineOptions& options) {
   const int n_streams = *std::max_element(plan.concurrency.begin(), plan.concurrency.end());
   if (!command.given("max_num_seqs")) options.max_num_seqs = n_streams;
@@ -128,7 +128,7 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!options) return command.fail(options.error());
   if (const auto usable = check(plan, options->model); !usable) return command.fail(usable.error());
   make_room(command, plan, *options);
-  // Ceilings first: with the model loaded its threads would share the cores.
+  // The ceilings are measured first: the threads of a loaded model would share the cores.
   const auto machine = engine::measure_machine(
       {.device = options->device, .isa = options->isa, .n_threads = static_cast<int>(options->threads)});
   if (!machine) return command.fail(machine.error());

@@ -40,7 +40,7 @@ class Conversation {
     if (!system.empty()) messages_.push_back({"system", system});
   }
 
-  /// Until the end of the input, /quit, or Ctrl+C at the prompt. Returns the exit code.
+  /// Runs until the end of the input, /quit, or Ctrl+C at the prompt. Returns the exit code.
   int run() {
     if (terminal_.in_is_terminal)
       command_.print_note("Type a message; /help lists the commands, Ctrl+C stops an answer, Ctrl+D ends.");
@@ -56,7 +56,8 @@ class Conversation {
         messages_.push_back({"user", *line});
         answer();
       }
-      // A person reads the error and goes on; a script must learn of it. One signal ends a script's lines, too.
+      // A person reads the error and goes on; a script must get the exit code. A single signal ends the lines of a script,
+      // too.
       if (terminal_.in_is_terminal) continue;
       if (code_ != kExitDone) return code_;
       if (command_.signals().requested()) break;
@@ -142,8 +143,8 @@ class Conversation {
     }
   }
 
-  /// A person sees the reasoning, dimmed, and a pipe gets the answer alone. The template gets it back apart from the
-  /// content: whether it belongs into the next prompt is the model family's choice.
+  /// Shows the reasoning dimmed on a terminal; a pipe gets the answer only. The reasoning is stored separately from the
+  /// content: the template of the model decides whether the next prompt includes it.
   void show_reasoning(const std::string& text, ChatMessage& message) {
     message.reasoning += text;
     if (text.empty() || !terminal_.out_is_terminal) return;
@@ -176,7 +177,7 @@ class Conversation {
   engine::SamplingParams sampling_;
   LineReader lines_;
   std::vector<ChatMessage> messages_;
-  bool is_dim_ = false;  ///< the terminal shows reasoning
+  bool is_dim_ = false;  ///< the terminal currently shows reasoning
   int code_ = kExitDone;
 };
 

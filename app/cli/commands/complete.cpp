@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe complete: one prompt, one answer; as text, or as one JSON object that other programs rely on.
+// lathe complete: one prompt, one answer; as text, or as one JSON object for other programs.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@ using engine::OrderedJson;
 using engine::Result;
 using engine::TokenEvent;
 
-/// vLLM's 16 is too short to be of use at a terminal.
+/// vLLM's default of 16 is too short to be useful at a terminal.
 constexpr std::int64_t kDefaultMaxTokens = 128;
 constexpr std::chrono::milliseconds kPatience{50};
-/// The server's limit for a body. Without one /dev/zero would be read until memory ends.
+/// Same limit as for a body of the server. Without it, reading /dev/zero would exhaust the memory.
 constexpr std::size_t kMaxPromptBytes = 32u << 20;
 
-/// A text that is still to be tokenized, or token ids.
+/// A text that is not tokenized yet, or token ids.
 using GivenPrompt = std::variant<std::string, std::vector<std::int32_t>>;
 
 struct CompleteFlags {
@@ -52,7 +52,7 @@ void add_flags(CLI::App& parser, CompleteFlags& flags) {
                   kDefaultMaxTokens));
 }
 
-/// What can be seen to be wrong before a model is loaded.
+/// Checks the flags before a model is loaded.
 Result<void> check(const CompleteFlags& flags) {
   const int n_prompts = (flags.prompt ? 1 : 0) + (flags.prompt_ids ? 1 : 0) + (flags.prompt_file ? 1 : 0);
   if (n_prompts != 1) {
@@ -82,7 +82,7 @@ Result<std::string> read_file(const std::string& path, int interrupt_fd) {
   return text;
 }
 
-/// Before the model is loaded: what is wrong with a prompt should be known at once.
+/// Called before the model is loaded, so that problems of the prompt are reported at once.
 Result<GivenPrompt> read_prompt(const CompleteFlags& flags, ModelCommand& command, const Terminal& terminal) {
   if (flags.prompt_ids) return parse_token_ids(*flags.prompt_ids, "--prompt-ids");
   if (!flags.prompt_file) return flags.prompt.value_or("");
@@ -91,7 +91,7 @@ Result<GivenPrompt> read_prompt(const CompleteFlags& flags, ModelCommand& comman
   return read_text(terminal.in_fd, "standard input", command.signals().fd());
 }
 
-/// All events of the request as one. The text is also written to `stream` as it comes, unless that is null.
+/// Joins all events of the request into one. Unless `stream` is null, the text is also written to it as it arrives.
 TokenEvent collect(engine::RequestHandle& handle, StopSignals& signals, std::ostream* stream) {
   TokenEvent all;
   while (!all.finished) {
@@ -110,7 +110,7 @@ OrderedJson pairs(const LogprobList& list) {
   return out;
 }
 
-/// K = 0 asks for the token itself and nothing else.
+/// With 0 alternatives only the chosen token is returned.
 OrderedJson logprobs_json(const TokenEvent& event, std::optional<std::int64_t> n_alternatives) {
   if (!n_alternatives) return nullptr;
   OrderedJson out = OrderedJson::array();
@@ -166,7 +166,7 @@ Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const G
   request.sampling = engine.model().default_sampling;
   request.sampling.max_tokens = kDefaultMaxTokens;
   LATHE_TRY_VOID(flags.sampling.apply(request.sampling));
-  // Who types a raw prompt writes its control tokens by hand.
+  // Control tokens in a raw prompt are encoded as such: its author wrote them by hand.
   if (const auto* text = std::get_if<std::string>(&prompt)) {
     LATHE_TRY(request.prompt_token_ids, engine.tokenizer().encode(*text, true, true));
   } else {

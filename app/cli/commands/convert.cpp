@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe convert: writes a checkpoint in the numbers that the engine would compute with.
+// lathe convert: writes a checkpoint with the weights that the engine would compute with.
 #include <fmt/format.h>
 
 #include "app/cli/model_command.h"
@@ -33,7 +33,7 @@ void add_flags(CLI::App& parser, ConvertFlags& flags) {
       "--quantization nor --dtype is given.");
 }
 
-/// Folders with codes are not written.
+/// Refuses to write quantized codes to a folder.
 Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& options) {
   if (flags.options.output.empty())
     return engine::fail(ErrorCode::invalid_argument, "there is nothing to write to", "--output");

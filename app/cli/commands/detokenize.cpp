@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe detokenize: token ids to texts.
+// lathe detokenize: converts token ids to texts.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -39,7 +39,7 @@ Result<std::vector<std::int32_t>> ids_of_json(const TokenizerCommand& command, s
   return ids;
 }
 
-/// Numbers with blanks, commas or brackets between them.
+/// Parses numbers separated by blanks, commas or brackets.
 Result<std::vector<std::int32_t>> ids_of_text(const TokenizerCommand& command, std::string_view text) {
   constexpr std::string_view kBetween = " ,[]\t\r\n";
   std::vector<std::int32_t> ids;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe embed: texts to vectors.
+// lathe embed: converts texts to vectors.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,7 @@ using engine::Json;
 using engine::OrderedJson;
 using engine::Result;
 
-// Numbers of a vector that are shown where nobody asked for all.
+// Elements of a vector that are shown without --json.
 constexpr std::size_t kShown = 8;
 
 using Ids = std::vector<std::int32_t>;

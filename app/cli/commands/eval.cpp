@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe eval: how well a model predicts a text, and what another way to keep its weights costs.
+// lathe eval: measures how well a model predicts a text, and what quantization costs.
 #include <fmt/format.h>
 
 #include <array>
@@ -33,7 +33,7 @@ struct EvalFlags {
   bool parse_special = false, json = false;
 };
 
-/// What `lathe eval` can do.
+/// A mode of `lathe eval`.
 struct EvalMode {
   std::string_view name, help;
   bool has_reference, has_list;
@@ -96,7 +96,7 @@ EvalProtocol protocol_of(const EvalFlags& flags, bool is_list) {
 Result<EvalPlan> plan_of(const EvalFlags& flags) {
   if (flags.dataset.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no dataset", "--dataset");
   Result<TextDataset> read = read_text_dataset(flags.dataset);
-  // Exit code 3 is for models.
+  // Exit code 3 is reserved for problems of models.
   if (!read && read.error().code == ErrorCode::not_found) read.error().code = ErrorCode::invalid_argument;
   LATHE_TRY(TextDataset dataset, std::move(read));
   EvalPlan plan;
@@ -173,7 +173,7 @@ std::string perplexity_text(const PerplexityReport& report) {
                      report.window);
 }
 
-/// The end of a text, where the token follows; whole characters.
+/// Returns the end of the text before a token, cut at a whole character.
 std::string_view tail_of(std::string_view text) {
   constexpr std::size_t kMost = 48;
   if (text.size() <= kMost) return text;
@@ -197,7 +197,7 @@ std::string divergence_text(const DivergenceReport& report) {
   return text;
 }
 
-/// Each once.
+/// Prints each warning once.
 void tell(ModelCommand& command, const std::vector<std::string>& warnings, std::set<std::string>& told) {
   for (const std::string& warning : warnings) {
     if (told.insert(warning).second) command.print_note("Warning: " + warning);
@@ -255,7 +255,8 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
                 Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
-  const std::vector<std::string> names = quantizations_of(flags);  // as given: bitsandbytes-nf4 and -fp4 are one of ours
+  // as given: bitsandbytes-nf4 and -fp4 map to one quantization of Lathe
+  const std::vector<std::string> names = quantizations_of(flags);
   std::vector<EngineOptions> all;
   for (const std::string& name : names) {
     EngineOptions& tested = all.emplace_back(options);
@@ -288,7 +289,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
     row.update(divergence_json(*report));
     rows.push_back(std::move(row));
   }
-  // What was measured before something failed is not lost.
+  // Results measured before a failure are still printed.
   if (!problem || !rows.empty())
     terminal.out << (flags.json ? engine::dump_json(OrderedJson{{"rows", rows}}, 2) + "\n" : table);
   return problem ? command.fail(*problem) : static_cast<int>(kExitDone);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe help: the manual in the terminal.
+// lathe help: prints the manual in the terminal.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kUsualWidth = 80, kMostWidth = 110, kNameWidth = 16;
 constexpr std::string_view kTaskStart = "You want to ";
 
-/// Columns of the terminal, no more than can be read with ease.
+/// Returns the terminal's width, limited to what is easy to read.
 std::size_t terminal_width() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualWidth;
@@ -34,7 +34,7 @@ bool has_color() {
   return off == nullptr || *off == '\0';
 }
 
-/// "You want to run a checkpoint." -> "Run a checkpoint."
+/// Returns "Run a checkpoint." for "You want to run a checkpoint."
 std::string task_text(const ManualPage& page) {
   std::string task = page.task();
   if (task.starts_with(kTaskStart)) task.erase(0, kTaskStart.size());
@@ -76,13 +76,13 @@ int unknown_topic(const std::string& topic, Terminal& terminal) {
   return kExitUsage;
 }
 
-/// Wrapped for a reader at a terminal; Markdown as it is for a file or a pipe.
+/// Prints wrapped text on a terminal, and plain Markdown to a file or a pipe.
 void print_page(const ManualPage& page, Terminal& terminal) {
   if (terminal.out_is_terminal) terminal.out << terminal_markdown(page.text, terminal_width(), has_color());
   else terminal.out << page.text;
 }
 
-/// Prints the section that defines an option ("--top-k", "top_k") or a route. False: the manual defines none of that name.
+/// Prints the section that defines an option ("--top-k", "top_k") or a route. False: the manual does not define it.
 bool print_entry(const std::string& topic, Terminal& terminal) {
   const ManualEntry* entry = nullptr;
   if (topic.find('/') == topic.npos) {
@@ -109,7 +109,7 @@ int print_topic(const std::string& topic, Terminal& terminal) {
 }
 
 int help(const std::vector<std::string>& arguments, Terminal& terminal) {
-  // An option is a topic, not a flag of this command.
+  // An option as argument is a topic, not a flag of this command.
   if (arguments.size() == 1 && arguments.front().starts_with("--") && arguments.front() != "--help")
     return print_topic(arguments.front(), terminal);
   CLI::App parser(std::string(kHelpCommand.help), program_name(kHelpCommand));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe inspect: what a checkpoint is and whether it fits, from its headers alone; on request also what a load takes.
+// lathe inspect: shows what a checkpoint is and whether it fits, from its headers only; on request also what a load takes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ struct FitAt {
   Result<FitEstimate> fit;
 };
 
-/// Unquantized under each type, then each quantization, or the one that was asked for.
+/// Estimates the unquantized model in each type, then each quantization, or only the requested one.
 std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options, bool one_quantization) {
   std::vector<FitAt> all;
   const std::string asked = std::exchange(options.quantization, engine::EngineOptions().quantization);
@@ -41,7 +41,7 @@ std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options, bo
   if (!info.kept_quantization().empty())
     all.push_back({"as stored", options.quantization, engine::estimate_fit(info, options)});
   for (const std::string_view quantization : engine::choices_of(engine::engine_option("quantization"))) {
-    if (quantization == options.quantization) continue;  // none: the rows above
+    if (quantization == options.quantization) continue;  // "none": the rows above
     if (one_quantization && quantization != asked) continue;
     engine::EngineOptions quantized = options;
     quantized.quantization = quantization;
@@ -113,7 +113,7 @@ OrderedJson info_json(const ModelInfo& info, const OrderedJson& knobs, const std
   return json;
 }
 
-/// Weights of the files' own type, without a quantization.
+/// Returns the weight bytes in the stored type, without quantization.
 std::int64_t plain_weights(const ModelInfo& info, const std::vector<FitAt>& all_fits) {
   for (const FitAt& at : all_fits) {
     if (at.quantization == "none" && at.dtype == info.stored_dtype && at.fit) return at.fit->weights;
@@ -121,7 +121,7 @@ std::int64_t plain_weights(const ModelInfo& info, const std::vector<FitAt>& all_
   return std::numeric_limits<std::int64_t>::max();
 }
 
-/// A row whose length no block divides stays numbers in a quantization, and those are f32.
+/// A quantization may save nothing: rows whose length is no multiple of its group size stay unquantized, as f32.
 std::string fit_line(const FitAt& at, std::int64_t plain) {
   const std::string& storage = at.quantization == "none" ? at.dtype : at.quantization;
   if (!at.fit) return fmt::format("  {:<18}unknown: {}\n", storage, at.fit.error().message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe models: what can be opened by its name, from headers alone.
+// lathe models: lists the models that can be opened by name, from headers only.
 #include <fmt/format.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe roofline: what binds each product of a model and its attention, and how near it comes to that.
+// lathe roofline: shows what limits each matrix product of a model and its attention, and how near each comes to its limit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using kernels::AttentionPoint;
 using kernels::RooflineFigures;
 using kernels::RooflinePoint;
 
-constexpr double kTolerance = 1.1;  // what two measurements of one thing differ by on a quiet machine
+constexpr double kTolerance = 1.1;  // difference of two equal measurements on a quiet machine
 
 constexpr std::string_view kHead =
     "format        matrix           n       k   rows  ops/byte   GFLOP/s      GB/s      roof   share  bound\n";
@@ -83,7 +83,7 @@ OrderedJson json_of(const engine::Roofline& roofline) {
   return {{"machine", machine_json(roofline.machine)}, {"points", std::move(points)}, {"attention", std::move(attention)}};
 }
 
-/// Prints points as they come, a head before the first of each kind, unless there is to be JSON.
+/// Prints points as they come, with a header before the first of each kind; prints nothing if the output is JSON.
 engine::RooflineReport report_to(Terminal& terminal, StopSignals& signals, bool json) {
   const auto reporter = [&terminal, &signals, json](std::string_view head) {
     return [&terminal, &signals, json, head, is_first = true](const auto& point) mutable {
@@ -101,7 +101,7 @@ void add_list(CLI::App& parser, const std::string& flag, std::vector<T>& values,
   parser.add_option(flag, values, help)->delimiter(',')->allow_extra_args(false)->type_name(example);
 }
 
-/// A word in the place of the model is one, as in other commands.
+/// A model given as an argument or by --model, as in other commands.
 struct NamedModel {
   std::string positional, flag, profile_dir;
 };
@@ -115,7 +115,7 @@ void add_model(CLI::App& parser, NamedModel& model) {
   parser.add_option("--profile-dir", model.profile_dir, "Folder for settings and other files instead of the user's own.");
 }
 
-/// Empty: none is named. A path that is there needs no library.
+/// Returns the model's path; empty: none is given. An existing path needs no library.
 engine::Result<std::string> path_of(const NamedModel& model) {
   if (!model.positional.empty() && !model.flag.empty() && model.positional != model.flag) {
     return engine::fail(engine::ErrorCode::invalid_argument,
@@ -131,7 +131,7 @@ engine::Result<std::string> path_of(const NamedModel& model) {
   return workbench->library().resolve(name);
 }
 
-/// Nothing is faster than its roof: where a figure is, the ceilings were measured while others were at work.
+/// Prints the machine's warnings. A figure above its roof means that the ceilings were measured under other load.
 void warn_of(const std::vector<MachineWarning>& warnings, const engine::Roofline& roofline, Terminal& terminal) {
   for (const MachineWarning& warning : warnings) terminal.err << "Warning: " << text_of(warning) << '\n';
   const auto is_above = [](const auto& point) { return point.figures.share() > kTolerance; };

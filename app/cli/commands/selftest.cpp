@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe selftest: every operation on every instruction set of this machine, or on its CUDA device, beside the scalar
+// lathe selftest: compares every operation on every instruction set of this machine, or on its CUDA device, with the scalar
 // reference.
 #include <fmt/format.h>
 

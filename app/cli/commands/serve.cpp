@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe serve: the server without the window.
+// lathe serve: runs the server without the window.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -68,7 +68,8 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   if (const auto verdict = engine::validate(*options); !verdict) return command.fail(verdict.error());
-  // The port first: that it is taken should be known before minutes of loading. Until then /health says 503.
+  // Opens the port before the load, so that a taken port is reported before minutes of loading. Until the model is loaded
+  // /health returns 503.
   Server& server = command.workbench().server();
   if (const auto started = server.start(server_options(flags)); !started) return command.fail(started.error());
   if (const auto loaded = command.load(*options); !loaded) {
@@ -80,7 +81,7 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
   command.signals().wait(std::chrono::milliseconds(-1));
   command.begin_end();
   command.print_note("Stopping.");
-  return kExitDone;  // the workbench gives running streams their time when it goes
+  return kExitDone;  // the workbench gives running streams their grace period as it is destroyed
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe sweep: the same work under every combination of some settings.
+// lathe sweep: measures the same workload under every combination of some settings.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -64,11 +64,11 @@ tl::unexpected<engine::Error> unwritten(ErrorCode code, const std::string& path)
   return engine::fail(code, fmt::format("the page {} cannot be written: {}", path, reason), "--html");
 }
 
-/// Before the work, which would be for nothing. Leaves no file where none was.
+/// Checks before the sweep that the page can be written, and leaves no new file behind.
 Result<void> check_page(const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;
-  // A link that leads nowhere yet is the user's as well.
+  // A dangling link belongs to the user, too, and is not removed.
   const bool was_there = std::filesystem::exists(std::filesystem::symlink_status(path, error));
   errno = 0;
   const bool is_open = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
@@ -86,7 +86,7 @@ Result<void> write_page(const std::string& path, const SweepPlan& plan, const Sw
   return unwritten(ErrorCode::resource_exhausted, path);
 }
 
-/// Says of each guard of the machine that it is broken, when that is seen first: its user may still do something about it.
+/// Reports each exceeded guard of the machine once, as soon as it is seen: the user may still be able to remove its cause.
 class MachineNotes {
  public:
   explicit MachineNotes(ModelCommand& command) : command_(command) {}
@@ -106,7 +106,7 @@ class MachineNotes {
   std::set<std::string_view> told_;
 };
 
-/// Of no cell.
+/// Warns of options without effect in every cell.
 void warn_of_idle(ModelCommand& command, const SweepPlan& plan) {
   if (!plan.target.url.empty()) return;
   std::vector<engine::EngineOptions> all;
@@ -116,7 +116,8 @@ void warn_of_idle(ModelCommand& command, const SweepPlan& plan) {
   command.warn_of_idle(all);
 }
 
-/// What is left says the sweep itself once a cell is done; until then kept sweeps and the journal may tell.
+/// Estimates the remaining time from kept sweeps and the journal, until the first completed cell lets the sweep report its
+/// own.
 class TimeLeft {
  public:
   TimeLeft(ModelCommand& command, const SweepPlan& plan, const SweepJournal& journal) {
@@ -129,7 +130,7 @@ class TimeLeft {
     expected_ = estimated_seconds(plan, rates, &measured);
   }
 
-  /// ", 80 s left", ", about 80 s left"; empty: nobody knows.
+  /// Returns ", 80 s left" or ", about 80 s left"; empty: unknown.
   std::string words(const SweepProgress& now) const {
     if (now.seconds_left > 0) return fmt::format(", {:.0f} s left", now.seconds_left);
     return expected_ && *expected_ > now.seconds ? fmt::format(", about {:.0f} s left", *expected_ - now.seconds) : "";
@@ -139,7 +140,7 @@ class TimeLeft {
   std::optional<double> expected_;
 };
 
-/// What was measured is worth something as long as one cell was.
+/// Returns success if at least one cell was measured.
 int verdict(ModelCommand& command, const SweepReport& report) {
   const std::size_t n = report.cells.size();
   if (report.n_failed() + report.n_skipped() < n) return kExitDone;
@@ -154,7 +155,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kSweepCommand, terminal);
   SweepFlags flags;
   add_flags(command.parser(), flags);
-  // A file in the place of the model is a plan.
+  // A .json file as first argument is a plan, not a model.
   std::vector<std::string> rest = arguments;
   if (!rest.empty() && !rest.front().starts_with('-') && rest.front().ends_with(".json"))
     rest.front() = "--plan=" + rest.front();
@@ -177,7 +178,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
                                  values_text(*plan, now.cell), now.doing, time_left.words(now)));
     return command.signals().requested() ? SweepDecision::stop : SweepDecision::go_on;
   };
-  // A target has its engine already, and no workbench was opened for one.
+  // A target needs no engine loader and no workbench.
   EngineLoader loader;
   SweepPlaces places;
   if (plan->target.url.empty()) {

@@ -27,7 +27,7 @@ std::string problem_line(const TemplateProblem& problem) {
       OrderedJson{{"error", problem.message}, {"line", number(problem.line)}, {"column", number(problem.column)}});
 }
 
-/// The variables of a line, over the names of the model's tokens.
+/// Returns the variables of a line; the names of the model's tokens are added unless the line sets them.
 Result<OrderedJson> variables_of(std::string_view line, const TemplateSource& source) {
   LATHE_TRY(OrderedJson variables, engine::parse_ordered_json(line, ""));
   if (!variables.is_object()) {
@@ -47,7 +47,7 @@ Result<TemplateSource> read_source(const std::string& file, const std::string& m
 
 using Compiled = tl::expected<std::unique_ptr<engine::TextTemplate>, TemplateProblem>;
 
-/// The templates that lines may get, by name.
+/// The compiled templates by name.
 class Templates {
  public:
   explicit Templates(const engine::NamedTemplates& sources) {
@@ -57,7 +57,7 @@ class Templates {
     }
   }
 
-  /// A name of the command line, or what the engine would take for a chat with or without tools.
+  /// Returns the template of this name; without a name the one that the engine uses for a chat with or without tools.
   Result<const Compiled*> choose(const std::string& name, bool has_tools) const {
     for (const std::string_view wanted : wanted_names(name, has_tools)) {
       if (const auto found = compiled_.find(wanted); found != compiled_.end()) return &found->second;
@@ -69,7 +69,8 @@ class Templates {
                                     name.empty() ? std::string(engine::NamedTemplates::kDefault) : name, names),
                         "--name");
   }
-  /// The problem of a single one that does not compile, which no line can use; of several a line may use another.
+  /// Compile error of a single template, after which no line can be rendered; with several templates a line may use another
+  /// one.
   const TemplateProblem* problem() const { return problem_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lathe tokenize: texts to token ids.
+// lathe tokenize: converts texts to token ids.
 #include <fmt/format.h>
 
 #include "app/cli/tokenizer_command.h"
