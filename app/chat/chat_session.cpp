@@ -16,20 +16,20 @@ using engine::TokenEvent;
 
 class RunningGeneration final : public ChatGeneration {
  public:
-  /// `reading` may be null: then all is content.
+  /// `reading`: null if the whole text is content.
   RunningGeneration(engine::RequestHandlePtr handle, RequestLog& log, std::uint64_t number, const engine::Usage& usage,
                     const engine::AnswerReading* reading, engine::SamplingParams sampling)
       : handle_(std::move(handle)), log_(log), number_(number), sampling_(std::move(sampling)), usage_(usage) {
     if (reading == nullptr) return;
     auto made = engine::make_answer_parser(*reading, engine::stops_of(sampling_));
-    LATHE_CHECK(made.has_value());  // the formats are those of the loaded model
+    LATHE_CHECK(made.has_value());  // the formats come from the loaded model
     parser_ = std::move(*made);
   }
 
   ~RunningGeneration() override {
     if (finished_) return;
     handle_->cancel();
-    // Nobody will read the last event: its row must not stand as running for ever.
+    // The last event will not be read: the row must not stay "running" for ever.
     TokenEvent event;
     event.usage = usage_;
     event.timings = timings_;
@@ -65,13 +65,13 @@ class RunningGeneration final : public ChatGeneration {
     const auto take = [&](const std::vector<engine::AnswerDelta>& deltas) {
       for (const engine::AnswerDelta& delta : deltas) {
         (delta.kind == engine::AnswerDelta::Kind::reasoning ? reasoning_ : content) += delta.text;
-        // No tools were given: a call, which only gpt-oss's parser finds here, is what the model wrote.
+        // The request has no tools, so the text of a call, which only gpt-oss's parser finds here, counts as content.
         content += delta.call.name + delta.call.arguments;
       }
     };
     take(parser_->feed(event.text, event.marks));
     if (event.finished) take(parser_->finish(event.finish_reason != engine::FinishReason::stop));
-    // Blanks between the reasoning and the answer are the format's.
+    // Blanks between reasoning and answer belong to the format.
     if (!reasoning_.empty()) has_reasoned_ = true;
     if (has_reasoned_ && !has_content_) content.erase(0, std::min(content.find_first_not_of(" \t\r\n"), content.size()));
     has_content_ = has_content_ || !content.empty();
@@ -82,8 +82,8 @@ class RunningGeneration final : public ChatGeneration {
   const engine::RequestHandlePtr handle_;
   RequestLog& log_;
   const std::uint64_t number_;
-  const engine::SamplingParams sampling_;  // the parser reads its stop strings
-  engine::Usage usage_;                    // last told
+  const engine::SamplingParams sampling_;  // the parser refers to its stop strings
+  engine::Usage usage_;                    // as of the last event
   engine::RequestTimings timings_;
   std::unique_ptr<engine::AnswerParser> parser_;
   std::string reasoning_;
@@ -106,7 +106,7 @@ Result<std::vector<engine::TextSpan>> prompt_spans(const engine::Engine& engine,
   return chat_template->render(messages, options);
 }
 
-/// How the answer is read: no tools are given, so its reasoning alone is taken out. Null: all is content.
+/// Returns how the answer is parsed: without tools, only its reasoning is separated. Null: the whole text is content.
 std::shared_ptr<const engine::AnswerReading> reading_of(const engine::LoadedModel& model,
                                                         const std::vector<engine::TextSpan>& prompt, bool goes_on) {
   engine::AnswerReading reading = engine::answer_reading({{}, model.answer_formats.reasoning}, model.answer_markers);

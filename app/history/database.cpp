@@ -10,10 +10,10 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 
-/// How long a statement waits for another process that is writing.
+/// Time for which a statement waits while another process writes.
 constexpr int kBusyMs = 2000;
 
-/// A file that is damaged or no database at all gets a code of its own: it is then set aside, anything else is not.
+/// Returns a separate code for a file that is damaged or no database: only such a file is set aside.
 tl::unexpected<engine::Error> failed(sqlite3* connection) {
   const int code = sqlite3_errcode(connection);
   const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
@@ -31,7 +31,7 @@ Statement& Statement::bind(std::int64_t value) & {
 }
 
 Statement& Statement::bind(std::string_view value) & {
-  // An empty view may have no address, which SQLite would read as NULL.
+  // The data of an empty view may be null, which SQLite would read as NULL.
   const char* data = value.data() == nullptr ? "" : value.data();
   sqlite3_bind_text64(statement_.get(), ++n_bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   return *this;
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& file) {
   sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
   sqlite3_busy_timeout(raw, kBusyMs);
   LATHE_TRY_VOID(database->execute("PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL;"));
-  // TRUNCATE instead of DELETE: one directory operation less for each commit.
+  // TRUNCATE instead of DELETE saves one directory operation per commit.
   LATHE_TRY_VOID(database->execute("PRAGMA journal_mode = TRUNCATE"));
   return database;
 }
@@ -94,7 +94,7 @@ Result<void> Database::execute(const std::string& sql) {
 std::int64_t Database::last_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
 Result<Transaction> Transaction::begin(Database& database) {
-  // IMMEDIATE: a second process is noticed here and not in the middle.
+  // IMMEDIATE: a conflict with another process shows here and not in the middle.
   LATHE_TRY_VOID(database.execute("BEGIN IMMEDIATE"));
   return Transaction(database);
 }

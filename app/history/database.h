@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SQLite connection that trusts nothing it reads, and its prepared statements.
+// SQLite connection that treats its file as untrusted, and prepared statements.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct sqlite3_stmt;
 
 namespace lathe::app {
 
-/// One prepared statement. bind() numbers parameters from 1 in the order of calls. Errors surface at step() or run().
+/// A prepared statement. bind() numbers parameters from 1 in the order of calls. Errors are returned by step() or run().
 class Statement {
  public:
   Statement(sqlite3* connection, sqlite3_stmt* statement) : connection_(connection), statement_(statement) {}
 
   Statement& bind(std::int64_t value) &;
   Statement& bind(std::string_view value) &;
-  /// True while there is a row.
+  /// Advances to the next row; false after the last one.
   engine::Result<bool> step();
-  /// For statements without rows.
+  /// Executes a statement without rows.
   engine::Result<void> run();
   std::int64_t integer(int column) const;
   std::string text(int column) const;
@@ -40,12 +40,12 @@ class Statement {
 
 class Database {
  public:
-  /// Opens or creates. DEFENSIVE, no trusted schema, no triggers or views, cell size check, rollback journal,
-  /// synchronous FULL: what was committed survives a kill and a power cut.
+  /// Opens or creates a database with DEFENSIVE, no trusted schema, no triggers or views, cell size checks, a rollback
+  /// journal, and synchronous FULL: commits survive a kill and a power failure.
   static engine::Result<std::unique_ptr<Database>> open(const std::string& file);
 
   engine::Result<Statement> prepare(std::string_view sql) const;
-  /// Runs statements without parameters and rows.
+  /// Executes statements without parameters and rows.
   engine::Result<void> execute(const std::string& sql);
   std::int64_t last_id() const;
   sqlite3* connection() const { return connection_.get(); }
@@ -58,7 +58,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// Begins; rolls back at its end unless commit() came first.
+/// A transaction, rolled back by its destructor unless commit() was called.
 class Transaction {
  public:
   static engine::Result<Transaction> begin(Database& database);

@@ -28,7 +28,8 @@ std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-/// What a user typed, as words that must all occur, the last one perhaps unfinished: none of it is read as query syntax.
+/// Converts a user's text to a query: all words must occur, each may be a prefix. No part of the text is read as query
+/// syntax.
 std::string match_expression(const std::string& words) {
   std::string expression, word;
   const auto close_word = [&] {
@@ -175,7 +176,7 @@ class SqliteHistory final : public History {
     return list;
   }
 
-  // ---- inside a transaction, with mutex_ held
+  // ---- called inside a transaction, with mutex_ locked
 
   Result<void> touch(std::int64_t chat) {
     LATHE_TRY(Statement update, database_->prepare("UPDATE chats SET updated_unix_ms = ? WHERE id = ? RETURNING id"));
@@ -184,7 +185,7 @@ class SqliteHistory final : public History {
     return update.run();
   }
 
-  /// The position behind message `after`, with everything behind it moved up.
+  /// Returns the position after message `after`; all later messages move up by one.
   Result<std::int64_t> make_room(std::int64_t chat, std::int64_t after) {
     LATHE_TRY(Statement query, after == -1
                                    ? database_->prepare("SELECT coalesce(max(position), 0) FROM messages WHERE chat = ?1")
@@ -236,7 +237,7 @@ Result<std::unique_ptr<Database>> open_checked(const std::string& file) {
   return database;
 }
 
-/// The journal belongs to the file that is set aside; left behind it would be rolled into the new one.
+/// Moves the journal together with the file that is set aside: SQLite would otherwise apply it to the new file.
 std::string set_database_aside(const std::string& file) {
   const std::string kept = set_aside(file);
   std::error_code error;

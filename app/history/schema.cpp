@@ -11,7 +11,7 @@ using engine::Result;
 
 constexpr std::int64_t kVersion = 1;
 
-/// `words` holds the shown text of each message under the message's id, for the search.
+/// Schema of version 1. The table `words` holds the shown text of each message, with the message's id, for the search.
 constexpr const char* kSchema = R"(
   CREATE TABLE chats (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

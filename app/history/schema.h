@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the history and whether a file has them.
+// Creates and checks the tables of the history.
 #pragma once
 
 #include "app/history/database.h"
 
 namespace lathe::app {
 
-/// Makes the tables in an empty file; checks those of any other.
-/// Errors: invalid_argument when the file is damaged, foreign, or of a newer program; internal for anything else.
+/// Creates the tables in an empty file, and checks those of any other file. Errors: invalid_argument if the file is damaged,
+/// foreign, or of a newer program; else internal.
 engine::Result<void> prepare_history_schema(Database& database);
 
 }  // namespace lathe::app

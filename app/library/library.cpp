@@ -31,7 +31,7 @@ std::vector<std::string> texts(const Json& list) {
   return values;
 }
 
-/// What nobody would take for a name.
+/// True for text that cannot be a model's name.
 bool is_written_as_path(const std::string& text) {
   return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text.starts_with('~');
 }
@@ -102,7 +102,7 @@ class SettingsLibrary final : public Library {
 
   Result<std::string> resolve(const std::string& path_or_name) const override {
     std::error_code problem;
-    // A link that leads nowhere, and a path that this user may not read, are not looked up by name: opening them says why.
+    // Dangling links and unreadable paths are not looked up by name: opening them reports the reason.
     const fs::file_type type = fs::symlink_status(path_or_name, problem).type();
     const bool is_denied = problem == std::errc::permission_denied;
     if (is_denied || (type != fs::file_type::not_found && type != fs::file_type::none)) {
@@ -115,8 +115,8 @@ class SettingsLibrary final : public Library {
   }
 
  private:
-  /// The same model may be recent, watched and the demo at once: the first place keeps it, under the name that the store of
-  /// another program has for it.
+  /// Drops repeated models: one model may be recent, watched and the demo at once. The first entry stays; a recent entry
+  /// takes the name of the repeated one, which may come from another program's store.
   static void drop_repeated(std::vector<LibraryEntry>& list) {
     std::map<std::string, std::size_t> first;
     std::vector<LibraryEntry> kept;

@@ -13,8 +13,8 @@ namespace {
 
 using engine::ErrorCode;
 
-constexpr std::size_t kNamed = 8;          // names in a message
-constexpr std::size_t kMaxCompared = 128;  // bytes; a longer name is near to nothing
+constexpr std::size_t kNamed = 8;          // most names in a message
+constexpr std::size_t kMaxCompared = 128;  // in bytes; a longer name is near to none
 constexpr std::string_view kBorders = "/-_:.";
 
 std::string lower(std::string_view text) {
@@ -49,10 +49,11 @@ engine::Result<std::string> one_of(const std::vector<const LibraryEntry*>& fitti
 }
 
 std::string last_part(const std::string& name) {
-  return name.substr(name.rfind('/') + 1);  // npos + 1: the whole
+  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0: the whole name
 }
 
-/// The nearest name, whole or its last part: what was typed may be a path or a hub's name. Empty when none is near.
+/// Returns the nearest name; the last part of each name is compared too, since users type paths or hub names. Empty: none is
+/// near.
 std::string nearest(std::span<const LibraryEntry> entries, const std::string& wanted) {
   const std::string sought = lower(wanted.substr(0, kMaxCompared)), sought_last = last_part(sought);
   std::string best;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which model of the library a name means.
+// Finds the model of the library that a name refers to.
 #pragma once
 
 #include <span>
@@ -9,9 +9,10 @@
 
 namespace lathe::app {
 
-/// In this order: the name itself; the name in another case; with ":latest", which ollama leaves out too; the end of a name
-/// that begins behind one of "/-_:." ("3.2-1B" of "meta-llama/Llama-3.2-1B"). The first of these that any entry fits
-/// decides. Errors: invalid_argument when several fit; not_found, with the nearest name and the folders that were searched.
+/// Compares names in this order: the exact name; the name in another case; the name with ":latest", which ollama omits too;
+/// the end of a name after one of "/-_:." ("3.2-1B" of "meta-llama/Llama-3.2-1B"). The first comparison that any entry
+/// passes decides. Errors: invalid_argument if several entries pass; not_found, with the nearest name and the folders
+/// searched.
 engine::Result<std::string> find_by_name(std::span<const LibraryEntry> entries, std::span<const WatchedFolder> searched,
                                          const std::string& name);
 

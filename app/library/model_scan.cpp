@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Bounds of a scan: a watched folder may be a home directory by mistake.
+/// Limits of a scan: a watched folder may be a home directory by mistake.
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxFolders = 50'000;
 
@@ -28,7 +28,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return inner;
 }
 
-/// Weights in a form that is opened, or that a model was trained or published in, by their names.
+/// True for the names of weight files, in formats that can be opened or in which models are trained and published.
 bool is_weights(const fs::path& file) {
   const std::string name = file.filename().string();
   if (file.extension() == ".safetensors" || name == "model.safetensors.index.json") return true;
@@ -46,7 +46,8 @@ bool has_weights(const fs::path& folder) {
   return false;
 }
 
-/// A snapshot in the Hugging Face cache is meant as a model by its config.json alone: its weights may still be on their way.
+/// True for a snapshot in the Hugging Face cache. Its config.json alone makes it a model, as its weights may still be
+/// downloading.
 bool is_snapshot(const fs::path& folder) {
   return folder.parent_path().filename() == "snapshots" &&
          folder.parent_path().parent_path().filename().string().starts_with("models--");
@@ -54,11 +55,11 @@ bool is_snapshot(const fs::path& folder) {
 
 void add_to(FileStamp& stamp, const fs::path& file) {
   std::error_code problem;
-  const auto n_bytes = fs::file_size(file, problem);  // of what a link leads to
+  const auto n_bytes = fs::file_size(file, problem);  // size of the target if the file is a link
   if (problem) return;
   const auto time = fs::last_write_time(file, problem);
   if (problem) return;
-  // Times before the clock's epoch, which is of the year 2174 here, are negative.
+  // The epoch of the file clock is in the year 2174, so today's times are negative.
   const std::int64_t changed = time.time_since_epoch().count();
   stamp.newest = stamp.n_files == 0 ? changed : std::max(stamp.newest, changed);
   ++stamp.n_files;
@@ -78,7 +79,7 @@ bool is_model(const fs::path& path) {
   std::error_code problem;
   if (fs::is_regular_file(path, problem)) return engine::is_gguf_file(path.string());
   if (is_checkpoint_folder(path) || engine::gguf_models_in(path.string()).size() == 1) return true;
-  const std::string snapshot = engine::hub_snapshot(path.string());  // a repository in a repository is none
+  const std::string snapshot = engine::hub_snapshot(path.string());  // a repository inside a repository does not count
   return !snapshot.empty() && (is_checkpoint_folder(snapshot) || engine::gguf_models_in(snapshot).size() == 1);
 }
 
@@ -125,7 +126,7 @@ void ModelScan::walk(const std::string& root) {
     waiting.pop_back();
     std::vector<Place> next;
     read(place, next);
-    waiting.insert(waiting.end(), next.rbegin(), next.rend());  // the first one on top
+    waiting.insert(waiting.end(), next.rbegin(), next.rend());  // the first folder ends on top of the stack
   }
 }
 
@@ -147,7 +148,7 @@ void ModelScan::read(const Place& place, std::vector<Place>& next) {
   const auto of_ollama = engine::ollama_models_in(place.folder.string());
   for (const engine::OllamaModel& model : of_ollama) add(model.path, model.name);
   if (!of_ollama.empty()) return;
-  // A cache keeps every revision that was ever fetched; the repository's name means that of refs/main.
+  // The cache keeps every downloaded revision; the repository's name means refs/main.
   if (std::string snapshot = engine::main_hub_snapshot(place.folder.string()); !snapshot.empty()) {
     next.push_back({std::move(snapshot), place.depth + 1});
     return;

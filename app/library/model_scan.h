@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelScan: finds the models below folders: checkpoints, GGUF files (a set is one), the stores of the Hugging Face hub and
-// of ollama.
+// ModelScan: finds the models below folders: checkpoints, GGUF files (a set of files is one model), and the stores of the
+// Hugging Face hub and of ollama.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,17 @@
 
 namespace lathe::app {
 
-/// Whether a folder was meant as a model: config.json with weights, readable or not; an adapter; a snapshot in the Hugging
-/// Face cache whose weights are still to come. Opening it says what it lacks.
+/// True if a folder is meant as a model: config.json with weights, readable or not; an adapter; or a snapshot in the Hugging
+/// Face cache whose download is not complete. Opening such a folder reports what is missing.
 bool is_checkpoint_folder(const std::filesystem::path& folder);
-/// A path that can be opened: a checkpoint's folder, a GGUF file, a folder with just one of them, or the folder of a
-/// repository in the Hugging Face cache that has one of these.
+/// True for a path that can be opened: a checkpoint's folder, a GGUF file, a folder with exactly one of these, or a
+/// repository's folder in the Hugging Face cache that has one of these.
 bool is_model(const std::filesystem::path& path);
-/// Of the files that make up a model: those of its folder, or its GGUF file with the others of the set. Nothing is read.
+/// Returns the stamp of a model's files: those of its folder, or its GGUF file with the rest of the set. No file content is
+/// read.
 FileStamp stamp_of(const std::string& path);
 
-/// Links are followed; each real folder is read once, so that a circle of links ends.
+/// Follows links, but reads each real folder only once, so that a cycle of links ends.
 class ModelScan {
  public:
   ModelScan(std::vector<LibraryEntry>& found, const ScanObserver& observer) : found_(found), observer_(observer) {}

@@ -11,11 +11,11 @@ namespace fs = std::filesystem;
 constexpr const char* kHub = "Hugging Face cache";
 constexpr const char* kLmStudio = "LM Studio";
 constexpr const char* kOllama = "ollama";
-/// Where the service that ollama's installer sets up on Linux keeps its models.
+/// Model folder of the service that ollama's installer creates on Linux.
 constexpr const char* kOllamaService = "/usr/share/ollama/.ollama/models";
 
-/// "~" and "~/..." are the home folder, for whom no shell has put in its place: inside quotes, in files of services. Another
-/// user's ("~name") stays as it is.
+/// Replaces "~" and "~/..." by the home folder, for values that no shell has expanded, such as quoted ones or those in
+/// service files. Another user's "~name" is unchanged.
 std::string expanded(std::string path, const std::string& home) {
   const bool is_of_home = path == "~" || path.starts_with("~/");
   return is_of_home && !home.empty() ? home + path.substr(1) : path;

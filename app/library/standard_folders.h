@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where other programs keep models: the Hugging Face hub cache, LM Studio, ollama.
+// Lists the folders where other programs store models: the Hugging Face hub cache, LM Studio, ollama.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,12 @@
 
 namespace lathe::app {
 
-/// The value of an environment variable; empty: unset.
+/// Returns the value of an environment variable; empty: unset.
 using Environment = std::function<std::string(const char* name)>;
 
-/// HF_HUB_CACHE, HF_HOME and XDG_CACHE_HOME are obeyed as huggingface_hub does, OLLAMA_MODELS as ollama does; "~" at
-/// their beginning is `home`. Folders that are not there are named too. `home` empty: only what the environment names.
+/// Uses HF_HUB_CACHE, HF_HOME and XDG_CACHE_HOME in the order of huggingface_hub, and OLLAMA_MODELS as ollama does; a
+/// leading "~" is replaced by `home`. Folders that do not exist are listed too. Empty `home`: only folders from the
+/// environment, and that of ollama's service.
 std::vector<WatchedFolder> standard_model_folders(const Environment& environment, const std::string& home);
 
 }  // namespace lathe::app

@@ -35,7 +35,7 @@ class SpdlogLog final : public Log {
   explicit SpdlogLog(const LogOptions& options) : level_(options.level), logger_("lathe", sinks_) {
     logger_.set_level(spdlog_level(options.level));
     logger_.flush_on(spdlog::level::info);
-    // What spdlog itself has to complain about (a full disk) must not end the program or repeat for every line.
+    // Errors of spdlog itself (a full disk) must neither end the program nor repeat for every line.
     logger_.set_error_handler([](const std::string&) {});
     if (options.to_stderr) add_sink(std::make_shared<spdlog::sinks::stderr_color_sink_mt>(), "%^%L%$ %v");
     if (!options.file.empty()) keep_file(options.file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of strangers that is safe for a terminal, a log line, a table or a label: one line of UTF-8, no control characters.
+// Makes untrusted text safe for a terminal, a log line, a table or a label: one line of UTF-8, no control characters.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace lathe::app {
 
-/// Control characters (C0, DEL, C1) and broken UTF-8 become \n, \t, \r or their bytes as \xNN; longer text than `max_bytes`
-/// is cut at a character and marked.
+/// Replaces control characters (C0, DEL, C1) and invalid UTF-8 by
+/// , \t, \r or \xNN per byte. Text longer than `max_bytes` is cut at a character and marked.
 std::string printable(std::string_view text, std::size_t max_bytes = 8192);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded pages: the build makes their definition of resources/manual/*.md (packaging/cmake/EmbedManual.cmake).
+// The embedded pages; the build generates their definition from resources/manual/*.md (packaging/cmake/EmbedManual.cmake).
 #pragma once
 
 #include <span>

@@ -22,14 +22,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \r\n") - first + 1);
 }
 
-/// The line at `start`, without its end.
+/// Returns the line at `start`, without its line end.
 std::string_view line_at(std::string_view text, std::size_t start) {
   return text.substr(start, text.find('\n', start) - start);
 }
 
 bool is_fence(std::string_view line) { return trimmed(line).starts_with("```"); }
 
-/// 1 to 6 for a heading, 0 for any other line.
+/// Returns 1 to 6 for a heading, 0 for any other line.
 std::size_t heading_level(std::string_view line) {
   const std::size_t level = line.find_first_not_of('#');
   return level >= 1 && level <= 6 && level != line.npos && line[level] == ' ' ? level : 0;
@@ -50,7 +50,7 @@ void for_each_line(std::string_view text, const Visit& visit) {
 
 std::string_view heading_text(std::string_view line) { return trimmed(line.substr(line.find_first_not_of('#'))); }
 
-/// Flags up to the colon that ends a definition's names.
+/// Returns the names of all flags in `head`, the part of a definition before its colon.
 std::vector<std::string> option_names(std::string_view head) {
   std::vector<std::string> names;
   for (std::size_t at = head.find("--"); at != head.npos; at = head.find("--", at)) {

@@ -25,7 +25,7 @@ std::vector<std::string> text_of(std::string_view text) {
   return words;
 }
 
-/// One line of Markdown as a reader sees it.
+/// Returns one line of Markdown as a reader sees it.
 std::string without_marks(std::string_view line) {
   const std::size_t start = line.find_first_not_of("#-|> ");
   std::string out;
@@ -37,7 +37,7 @@ std::string without_marks(std::string_view line) {
   return out;
 }
 
-/// The line of `section` that has `word`.
+/// Returns the line of `section` that contains `word`.
 std::string excerpt_of(std::string_view section, const std::string& word) {
   const std::size_t at = lower(section).find(word);
   if (at == std::string::npos) return {};

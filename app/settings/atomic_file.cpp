@@ -38,7 +38,7 @@ class Descriptor {
 };
 
 Result<void> write_synced(const std::string& path, std::string_view content) {
-  // 0600: the settings hold the API key.
+  // Mode 0600: the settings contain the API key.
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (file.get() < 0) return failed("cannot create the file", path);
   while (!content.empty()) {
@@ -65,7 +65,7 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
     ::unlink(fresh.c_str());
     return error;
   }
-  // Some file systems cannot sync a folder; the content itself is safe by now.
+  // Errors are ignored: some file systems cannot sync a folder, and the content itself is already on the disk.
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());

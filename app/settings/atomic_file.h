@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole file, written so that a reader sees the old content or the new one and never a part.
+// Writes a whole file, so that a reader sees either the old content or the new one, never a part.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lathe::app {
 
-/// Writes "<path>.new", fsyncs it, renames it over `path` and fsyncs the folder. Errors: internal with the system's words.
+/// Writes "<path>.new", fsyncs it, renames it to `path` and fsyncs the folder. Errors: internal, with the system's message.
 engine::Result<void> write_file_atomically(const std::string& path, std::string_view content);
 
 }  // namespace lathe::app

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A name that is not taken: two bad files in one second must both be kept.
+/// Returns an unused name: two bad files of the same second must both be kept.
 std::string free_name(const std::string& path) {
   const std::string dated = path + fmt::format(".bad-{:%Y%m%d-%H%M%S}", fmt::gmtime(std::time(nullptr)));
   std::string name = dated;

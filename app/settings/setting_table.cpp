@@ -16,7 +16,7 @@ std::vector<SettingDescriptor> make_table() {
       {"appearance/theme", "system", "system, light or dark."},
       {"appearance/strong_outlines", false, "Draw the outlines of fields darker."},
       {"appearance/reduced_motion", false, "No moving dots and no sliding."},
-      // ---- the window's own state besides its geometry
+      // ---- the window's own state, without its geometry
       {"window/page", "chat", "The page that is shown."},
       {"window/layout", "chat", "The last layout preset: chat, serving, benchmark, everything."},
       // ---- chat
@@ -26,7 +26,7 @@ std::vector<SettingDescriptor> make_table() {
       {"chat/enter_sends", true, "Enter sends and Shift+Enter makes a new line; off: the other way round."},
       {"chat/render_markdown", true, "Show answers formatted; off: as written."},
       {"chat/overflow", "ask", "When the context is full: ask, drop_oldest or stop."},
-      // ---- sampling: what the next request uses
+      // ---- sampling parameters of the next request
       {"sampling/preset", "Model", "Name of the chosen preset; Model: what the checkpoint recommends."},
       {"sampling/current", Json::object(), "Parameters that differ from the preset, by vLLM's names."},
       {"sampling/presets", Json::object(), "The user's presets: name to parameters."},

@@ -29,7 +29,7 @@ using engine::Result;
 
 constexpr int kVersion = 1;
 constexpr std::uintmax_t kMaxFileBytes = 16 << 20;
-/// Changes come in bursts (a slider); they are written this long after the first one.
+/// Delay between the first change and the write: changes come in bursts (a slider).
 constexpr std::chrono::milliseconds kFlushAfter{500};
 constexpr std::string_view kModelPrefix = "model/";
 
@@ -43,7 +43,7 @@ const SettingDescriptor* find_descriptor(std::string_view key) {
 
 bool is_model_key(std::string_view key) { return key.starts_with(kModelPrefix); }
 
-/// Whole numbers may stand where fractions are expected, not the other way round.
+/// A whole number is allowed where a fraction is expected, but not the reverse.
 bool same_type(const Json& value, const Json& fallback) {
   if (fallback.is_number_float()) return value.is_number();
   if (fallback.is_number_integer()) return value.is_number_integer();
@@ -52,7 +52,7 @@ bool same_type(const Json& value, const Json& fallback) {
 
 bool in_range(const Json& value, const SettingDescriptor& descriptor) {
   if (descriptor.min == descriptor.max || !value.is_number_integer()) return true;
-  // An unsigned number may be above every signed one.
+  // An unsigned number may exceed every signed one.
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(descriptor.max)) return false;
   const auto number = value.get<std::int64_t>();
   return number >= descriptor.min && number <= descriptor.max;
@@ -63,11 +63,11 @@ bool fits(std::string_view key, const Json& value) {
   return descriptor == nullptr || (same_type(value, descriptor->fallback) && in_range(value, *descriptor));
 }
 
-/// What was read, and what was wrong with it.
+/// The values of a file, and their problems.
 struct Loaded {
   Values values;
   std::string problem;
-  bool repaired = false;  ///< the file has bad values, which are kept in a copy: it is to be written anew
+  bool repaired = false;  ///< the file has bad values and was copied: it must be rewritten
 };
 
 Result<Values> parse(const std::string& text, const std::string& file) {
@@ -96,7 +96,7 @@ Result<std::string> read_all(const std::string& file) {
   return std::move(content).str();
 }
 
-/// Values of the wrong type or out of range go back to their defaults; the rest of the file is good.
+/// Resets values of a wrong type or out of range to their defaults; all other values stay.
 void drop_bad_values(Loaded& loaded, const std::string& file) {
   std::string names;
   std::erase_if(loaded.values, [&](const auto& entry) {
@@ -107,7 +107,7 @@ void drop_bad_values(Loaded& loaded, const std::string& file) {
   if (names.empty()) return;
   loaded.problem = fmt::format("Settings of a wrong type or out of range went back to their defaults: {}.", names);
   const std::string copy = keep_copy_aside(file);
-  if (copy.empty()) return;  // nothing is overwritten that is not kept
+  if (copy.empty()) return;  // the file is not overwritten without a copy
   loaded.problem += " The old file is " + copy + ".";
   loaded.repaired = true;
 }
@@ -135,8 +135,8 @@ class FileSettings final : public Settings {
         values_(std::move(loaded.values)),
         problem_(std::move(loaded.problem)),
         dirty_(loaded.repaired) {
-    // At once, or the next start would find the same bad values, keep another copy and tell it again. That it cannot be
-    // saved stands in problem() by the time somebody asks.
+    // Writes immediately: otherwise the next start would find the same bad values, make another copy and report them again.
+    // A failure of this write is in problem() before anyone can ask.
     static_cast<void>(flush());
     on_unsaved_ = std::move(on_unsaved);
     thread_ = std::jthread([this](const std::stop_token& stop) { write_behind(stop); });
@@ -201,7 +201,7 @@ class FileSettings final : public Settings {
   }
 
  private:
-  /// The next start must be able to read what is written: the old file stays where the new one would be too large.
+  /// Refuses a text that the next start could not read because of its size; the old file stays.
   Result<void> write(const std::string& text) const {
     if (text.size() > kMaxFileBytes)
       return engine::fail(
@@ -212,21 +212,21 @@ class FileSettings final : public Settings {
     return write_file_atomically(file_, text);
   }
 
-  /// Requires: write_mutex_ is held.
+  /// Requires: write_mutex_ is locked.
   void note_outcome(const Result<void>& written) {
     const bool told = std::exchange(unsaved_, !written);
     if (written) return;
     const std::string news = fmt::format("Settings cannot be saved: {} ({}).", written.error().message, file_);
     {
       const std::lock_guard lock(mutex_);
-      dirty_ = true;  // the next change tries again
+      dirty_ = true;  // the next change writes again
       if (told) return;
       problem_ += (problem_.empty() ? "" : " ") + news;
     }
     if (on_unsaved_) on_unsaved_(news);
   }
 
-  /// Requires: mutex_ is held.
+  /// Requires: mutex_ is locked.
   void mark_changed() {
     dirty_ = true;
     ++n_changes_;
@@ -239,7 +239,7 @@ class FileSettings final : public Settings {
       {
         std::unique_lock lock(mutex_);
         if (!changed_.wait(lock, stop, [&] { return n_changes_ != n_seen; })) return;
-        // Collects the burst; only the end of the program cuts it short.
+        // Collects the burst; only a stop request ends this wait early.
         changed_.wait_for(lock, stop, kFlushAfter, [] { return false; });
         n_seen = n_changes_;
       }
@@ -250,12 +250,12 @@ class FileSettings final : public Settings {
   const std::string file_;
   std::function<void(const std::string&)> on_unsaved_;  ///< set once, before the thread starts
   mutable std::mutex mutex_;
-  std::mutex write_mutex_;  ///< taken before mutex_
+  std::mutex write_mutex_;  ///< locked before mutex_
   std::condition_variable_any changed_;
   Values values_;
   std::string problem_;
   bool dirty_ = false;
-  bool unsaved_ = false;  ///< the last write failed, and that has been told; guarded by write_mutex_
+  bool unsaved_ = false;  ///< the last write failed and was reported; guarded by write_mutex_
   std::uint64_t n_changes_ = 0;
   std::jthread thread_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loader of engines that keeps quantized weights in the user's cache.
+// Makes the engine loader that keeps quantized weights in the user's cache.
 #pragma once
 
 #include "app/api/model_slot.h"
@@ -8,9 +8,9 @@
 
 namespace lathe::app {
 
-/// "packed" below paths.cache.
+/// Returns the folder "packed" below paths.cache.
 engine::PackedCacheFolder packed_folder(const Paths& paths);
-/// Entries lie there.
+/// Returns a loader that keeps its entries in packed_folder(paths).
 EngineLoader cached_loader(const Paths& paths);
 
 }  // namespace lathe::app

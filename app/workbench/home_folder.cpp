@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxEntryBytes = 1 << 20;
 
-/// The home that the system's list of users names, when there is such a folder; else empty.
+/// Returns the home folder of the system's user list if it exists; else empty.
 std::string listed_home() {
   std::vector<char> text(1024);
   passwd entry{};
@@ -33,9 +33,9 @@ std::string listed_home() {
   return home.is_absolute() && fs::is_directory(home, error) ? home.string() : std::string();
 }
 
-/// Whether `path` itself, not what it links to, is a folder of this user that nobody else may enter.
+/// True if `path` itself, not the target of a link, is a folder that only this user may enter.
 bool is_ours_alone(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
          (status.st_mode & 077) == 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the user's files lie when nothing else is said, and a substitute that no other user can prepare.
+// Finds the folder for the user's files, or a substitute that no other user can prepare.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@ namespace lathe::app {
 
 struct HomeFolder {
   std::string path;     ///< absolute
-  std::string problem;  ///< why it is not the user's own; empty: it is
+  std::string problem;  ///< why it is a substitute for the home folder; empty: it is the home folder
 };
 
-/// $HOME, else what the system's list of users says, else `<temporary folder>/lathe-<uid>`.
+/// Returns $HOME, else the home folder of the system's user list, else `<temporary folder>/lathe-<uid>`.
 HomeFolder find_home_folder();
 
-/// Makes `path` a folder of this user alone, or takes one that is. A name under /tmp can be guessed: what somebody else put
-/// there (a link, a folder of theirs) is left alone, and a fresh name made from it is taken instead.
-/// Returns the folder; empty when none can be made.
+/// Creates `path` as a folder of this user alone, or reuses one that is. A name under /tmp can be guessed: what another user
+/// put there (a link, a folder) is left alone, and a new name derived from `path` is used instead. Returns the folder; empty
+/// if none can be created.
 std::string private_folder(const std::string& path);
 
 }  // namespace lathe::app

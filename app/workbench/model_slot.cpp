@@ -20,7 +20,7 @@ using engine::Error;
 using engine::ErrorCode;
 using engine::Result;
 
-/// Running streams may end by themselves for this long. Closing the window must take less than 3 s in all.
+/// Time for running streams to end by themselves. Closing the window must take less than 3 s in total.
 constexpr std::chrono::milliseconds kUnloadGrace{500};
 
 class ThreadedModelSlot final : public ModelSlot {
@@ -38,7 +38,7 @@ class ThreadedModelSlot final : public ModelSlot {
     thread_.join();
   }
 
-  // Never waits: while the engine is being taken away there is none to lease.
+  // Never waits: while the engine is being removed, the lease is empty.
   EngineLease lease() const override {
     std::shared_lock lock(lease_mutex_, std::try_to_lock);
     Engine* engine = lock ? published_.load() : nullptr;
@@ -78,7 +78,7 @@ class ThreadedModelSlot final : public ModelSlot {
       cancelled_ = true;
       unload_wanted_ = true;
       published_ = nullptr;
-      // A load under way ends by itself, as cancelled; its thread then says so.
+      // A running load ends by itself as cancelled; its thread then sets the state.
       if (status_.state == ModelState::ready || status_.state == ModelState::failed) enter(ModelState::none, {});
     }
     changed_.notify_all();
@@ -92,7 +92,7 @@ class ThreadedModelSlot final : public ModelSlot {
   }
 
  private:
-  /// Requires: mutex_ is held.
+  /// Requires: mutex_ is locked.
   void enter(ModelState state, const std::string& path) {
     status_.state = state;
     status_.path = path;
@@ -120,7 +120,8 @@ class ThreadedModelSlot final : public ModelSlot {
     }
   }
 
-  /// Ends the requests first: whoever waits on one of them may hold a lease. Requires: published_ is null.
+  /// Ends the requests before it waits for leases: a caller that waits for a request may hold one. Requires: published_ is
+  /// null.
   void take_engine_away() {
     if (engine_ == nullptr) return;
     engine_->shut_down(kUnloadGrace);
@@ -133,10 +134,10 @@ class ThreadedModelSlot final : public ModelSlot {
 
   void load_now(const EngineOptions& options) {
     Result<std::unique_ptr<Engine>> loaded = call_loader(options);
-    std::unique_ptr<Engine> unwanted;  // dies after the lock
+    std::unique_ptr<Engine> unwanted;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     if (loaded && cancelled_) {
-      // Cancelled after the last progress report: what was asked for last holds.
+      // Cancelled after the last progress report: the later call takes effect.
       unwanted = std::move(*loaded);
       loaded = engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
     }
@@ -174,10 +175,10 @@ class ThreadedModelSlot final : public ModelSlot {
   std::optional<EngineOptions> wanted_;
   bool unload_wanted_ = false, cancelled_ = false, closing_ = false, busy_ = false;
 
-  mutable std::shared_mutex lease_mutex_;  ///< shared by leases; exclusive while the engine is taken away
-  std::unique_ptr<Engine> engine_;         ///< Thread: thread_ alone changes it
+  mutable std::shared_mutex lease_mutex_;  ///< shared by leases; exclusive while the engine is removed
+  std::unique_ptr<Engine> engine_;         ///< Thread: only thread_ changes it
   std::atomic<Engine*> published_{nullptr};
-  std::jthread thread_;  ///< last: it uses all of the above
+  std::jthread thread_;  ///< last member: its thread uses all others
 };
 
 }  // namespace

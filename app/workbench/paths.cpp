@@ -20,20 +20,20 @@ std::string environment(const char* name) {
 
 struct XdgFolder {
   const char* variable;
-  const char* below_home;  ///< where it is when the variable is not set
-  std::string Paths::*path;
+  const char* below_home;  ///< folder below the home folder if the variable is not set
+  std::string Paths::* path;
 };
 
 constexpr std::array kXdgFolders = {
     XdgFolder{"XDG_CONFIG_HOME", ".config", &Paths::config}, XdgFolder{"XDG_DATA_HOME", ".local/share", &Paths::data},
     XdgFolder{"XDG_CACHE_HOME", ".cache", &Paths::cache}, XdgFolder{"XDG_STATE_HOME", ".local/state", &Paths::state}};
 
-/// The home is looked for only when a variable leaves it to be: the substitute for it is made on the disk.
+/// Searches the home folder only if a variable is not set, because its substitute is created on the disk.
 void follow_xdg(Paths& paths) {
   HomeFolder home;
   for (const XdgFolder& folder : kXdgFolders) {
     fs::path base = environment(folder.variable);
-    // The XDG specification: a relative path in one of its variables is to be ignored.
+    // XDG specification: relative paths in these variables are ignored.
     if (!base.is_absolute()) {
       if (home.path.empty()) home = find_home_folder();
       base = fs::path(home.path) / folder.below_home;

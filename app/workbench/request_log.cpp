@@ -17,11 +17,11 @@ using engine::SchedulerEventKind;
 using engine::TokenEvent;
 
 constexpr std::size_t kKeptRecords = 1000;
-/// A request of 100,000 prompt tokens in chunks of 512 has 200 events; beyond this the middle of the story is dropped.
+/// A request of 100,000 prompt tokens in chunks of 512 has 200 events; of more events than this the middle ones are dropped.
 constexpr std::size_t kKeptEvents = 256, kKeptFirstEvents = 32;
-/// Events of requests that are not entered yet, or never will be (a benchmark's).
+/// Most events of requests without a row: these are entered later or, as those of a benchmark, never.
 constexpr std::size_t kKeptUnclaimed = 4096;
-/// Tokens arrive at every step of every stream; the engine is asked for its events at most this often on their account.
+/// Every step of every stream yields tokens; because of these the engine is asked for events at most this often.
 constexpr std::chrono::milliseconds kCollectEvery{100};
 
 RequestStatus status_after(const TokenEvent& event) {
@@ -71,7 +71,7 @@ class RingRequestLog final : public RequestLog {
 
   void clear() override {
     const std::lock_guard lock(mutex_);
-    // Running requests stay: their rows are still being written.
+    // Rows of running requests stay, as they are still updated.
     std::erase_if(rows_, [](const Row& row) { return is_over(row.record.status); });
     ++revision_;
   }
@@ -124,7 +124,7 @@ class RingRequestLog final : public RequestLog {
  private:
   struct Row {
     RequestRecord record;
-    std::uint64_t generation = 0;  ///< of the model that served it: every engine counts its requests from 1
+    std::uint64_t generation = 0;  ///< generation of the model that served it: every engine counts its requests from 1
   };
 
   static void apply(RequestRecord& record, const TokenEvent& event) {
@@ -152,7 +152,7 @@ class RingRequestLog final : public RequestLog {
     return Clock::now() - collected_ >= kCollectEvery;
   }
 
-  /// Gives a new row the events that were fetched between its submission and its entry here.
+  /// Adds to a new row the events that were fetched between the request's submission and the row's entry.
   void claim(Row& row) {
     if (row.record.engine_id == 0 || row.generation != generation_) return;
     std::erase_if(unclaimed_, [&](const SchedulerEvent& event) {
@@ -162,12 +162,12 @@ class RingRequestLog final : public RequestLog {
     });
   }
 
-  /// Fetches what the engine's scheduler decided since the last call and gives each event to its request.
+  /// Fetches the scheduler's events since the last call and adds each to the row of its request.
   void collect() const {
     const EngineLease engine = slot_.lease();
     if (!engine) return;
     const ModelStatus status = slot_.status();
-    // Asked to go since the lease was taken: its events would be booked on the next model.
+    // An unload was requested after the lease was taken: its events would be assigned to the next model.
     if (status.state != ModelState::ready) return;
     const std::uint64_t generation = status.generation;
     const std::lock_guard lock(mutex_);
@@ -194,7 +194,7 @@ class RingRequestLog final : public RequestLog {
     ++revision_;
   }
 
-  /// Numbers rise by one, but clear() leaves gaps.
+  /// Numbers increase by one per row; clear() leaves gaps.
   Row* find(std::uint64_t number) const {
     const auto row = std::lower_bound(rows_.begin(), rows_.end(), number,
                                       [](const Row& a, std::uint64_t n) { return a.record.number < n; });

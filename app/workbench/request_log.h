@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the workbench makes its RequestLog: a ring of records that fetches the why-events of the loaded engine by itself.
+// Makes the workbench's RequestLog: a ring of records that fetches the why-events of the loaded engine itself.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace lathe::app {
 
-/// Requires: `slot` outlives the log. Nobody calls the log while it holds a lease of the slot, except for begin and refuse.
+/// Requires: `slot` outlives the log. A caller that holds a lease of the slot calls only begin(), refuse() and functions
+/// that take no lease.
 std::unique_ptr<RequestLog> make_request_log(const ModelSlot& slot);
 
 }  // namespace lathe::app

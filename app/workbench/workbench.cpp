@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 using engine::Result;
 
-/// Streams may end by themselves for this long. Then the listener gives the last errors 1 s to reach their clients and the
-/// model slot's grace is 0.5 s: less than 3 s, unless a worker or the engine is inside a computation that cannot be broken
-/// off.
+/// Time for streams to end by themselves. Then the listener waits 1 s for the last errors to reach their clients, and the
+/// model slot's grace is 0.5 s: less than 3 s in total, unless a worker or the engine is inside a computation that cannot be
+/// interrupted.
 constexpr int kServerGraceMs = 1200;
 
 std::string environment(const char* name) {
@@ -25,7 +25,7 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-/// What a load warned about is in the log, too; commands say it by themselves.
+/// Also logs the warnings of a load; commands print these themselves.
 EngineLoader with_log(EngineLoader loader, Log& log) {
   return [loader = std::move(loader), &log](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
     auto loaded = loader(options, observer);
@@ -35,7 +35,7 @@ EngineLoader with_log(EngineLoader loader, Log& log) {
   };
 }
 
-/// Computed since its model was loaded.
+/// Tokens that the engine has computed since its model was loaded.
 std::uint64_t tokens_of(const ModelSlot& models) {
   const EngineLease lease = models.lease();
   if (!lease) return 0;
@@ -75,7 +75,7 @@ class OwningWorkbench final : public Workbench {
   Sweeper& sweeper() override { return *sweeper_; }
 
  private:
-  // In the order in which they need each other: the last one goes first.
+  // Declared in the order of their dependencies: the last one is destroyed first.
   const Paths paths_;
   const std::unique_ptr<Log> log_;
   const std::unique_ptr<Settings> settings_;
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
   Paths paths = make_paths(options.profile_dir);
   if (options.loader == nullptr) options.loader = cached_loader(paths);
   std::unique_ptr<Log> log = make_log(options.log);
-  // The log goes after the settings, which write for the last time when they go.
+  // The log must outlive the settings, whose destructor writes a last time.
   auto settings =
       open_settings(paths.config, [log = log.get()](const std::string& problem) { log->warning("workbench", problem); });
   if (!options.log_name.empty() && settings->get("log/to_file") == engine::Json(true)) {
