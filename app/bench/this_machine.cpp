@@ -13,7 +13,7 @@
 namespace lathe::app {
 namespace {
 
-/// Example of the line: "model name : AMD EPYC 9B45"
+/// Example of the line: "model name	: AMD EPYC 9B45"
 std::string processor_in(const std::string& cpuinfo) {
   std::ifstream file(cpuinfo);
   for (std::string line; std::getline(file, line);) {

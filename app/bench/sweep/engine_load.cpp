@@ -92,7 +92,7 @@ class EngineSink final : public LoadSink {
       arrivals_.changed.wait_for(lock, at_most, [this] { return arrivals_.any; });
       arrivals_.any = false;
     }
-    std::vector<std::size_t> ended_ones;  // handles of these requests are released
+    std::vector<std::size_t> ended_ones;  // indices of the requests that have ended
     for (std::size_t i = 0; i < flights_.size();) {
       LATHE_TRY(const bool ended, read(*flights_[i]));
       if (ended) {

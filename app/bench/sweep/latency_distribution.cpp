@@ -35,7 +35,7 @@ constexpr std::array kLatencies = {
     Latency{"e2e_ms", "From the scheduled send time to the last token, of each request.",
             [](const RunRecord& run) { return seen(run, e2e_ms); }}};
 
-constexpr std::size_t kWhole = 1000;  // shares are counted in thousandths: 0.07 times 100 would round to more than 7
+constexpr std::size_t kWhole = 1000;  // shares are counted in thousandths: as floats, 0.07 times 100 exceeds 7
 
 /// Shares of the quantiles in thousandths: 0, 10, 20 ... 990, 999, 1000.
 constexpr auto kShares = [] {

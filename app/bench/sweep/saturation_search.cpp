@@ -149,7 +149,7 @@ class SaturationSearch {
     }
   }
 
-  /// Number of requests by which the trial was too short; 0: it was long enough.
+  /// Returns the additional requests with which the trial is long enough; 0: it was.
   Result<std::int64_t> requests_missing(const RunRecord& record, const SweepWorkload& trial) const {
     const auto sent = static_cast<std::int64_t>(record.requests.size());
     const double needed = kRounds * usual_seconds(record);

@@ -37,7 +37,7 @@ std::int64_t at_a_time(const SweepWorkload& work) {
 }
 
 /// Distance between two workloads in doublings of loads and lengths. The rate of an open load is that of its arrivals, not
-/// of the engine: a rate of the other kind is used only if no rate of the same kind is within eight doublings.
+/// of the engine, so a rate of the other kind counts as eight doublings further away.
 double distance(const KnownRate& rate, const SweepWorkload& work, const std::string& policy) {
   const auto doublings = [](double a, double b) { return std::fabs(std::log2(std::max(a, 1e-3) / std::max(b, 1e-3))); };
   const auto of_counts = [&](std::int64_t a, std::int64_t b) {

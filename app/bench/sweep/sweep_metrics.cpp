@@ -15,7 +15,7 @@ double mean_of(const std::vector<double>& samples) {
   return samples.empty() ? 0 : std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
-/// Returns the smallest sample that a share of the samples does not exceed.
+/// Returns the smallest sample that `share` of the samples do not exceed.
 double quantile_of(std::vector<double> samples, double share) {
   if (samples.empty()) return 0;
   std::sort(samples.begin(), samples.end());

@@ -127,8 +127,8 @@ std::string changed_flags(const SweepPlan& plan, std::span<const engine::OptionD
   return flags;
 }
 
-/// 97.5 % quantile of Student's t (two-sided 95 %) for fractional degrees of freedom: interpolated between whole degrees in
-/// 1 / degrees.
+/// 97.5 % quantile of Student's t (two-sided 95 %) for fractional degrees of freedom: below 10 interpolated between whole
+/// degrees in 1 / degrees, else approximated.
 double student_t(double degrees) {
   constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
   if (degrees >= 10) return 1.96 + 2.372 / degrees + 2.82 / (degrees * degrees);
@@ -215,7 +215,7 @@ bool CellResult::is_done(const SweepPlan& plan) const {
   if (!error.empty() || samples.size() >= static_cast<std::size_t>(plan.repeats)) return true;
   if (plan.stop_at_ci == 0 || samples.size() < kMinRunsToEnd) return false;
   Estimate judged = estimate_of(metric_index(main_metrics(plan).front()));
-  // a plan with several loads: this cell's is not saturation
+  // The first metric may be max_rate, which cells of other loads than saturation do not have.
   if (judged.n == 0) judged = estimate_of(metric_index("output_tok_s"));
   return judged.half_width < plan.stop_at_ci * judged.mean;
 }

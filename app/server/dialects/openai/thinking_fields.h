@@ -12,9 +12,9 @@
 
 namespace lathe::app::openai {
 
-/// Adds the variables that the template reads; existing ones stay, as chat_template_kwargs take precedence. Refuses fields
-/// that contradict each other, and to switch thinking off if the template cannot; warns of an effort or a budget without
-/// effect. `thinks`: answers to chats with this template have reasoning.
+/// Adds to `variables` those that the template reads; existing ones stay, as chat_template_kwargs take precedence. Refuses
+/// fields that contradict each other, and to switch thinking off if the template cannot; warns of an effort or a budget
+/// without effect. `thinks`: answers to chats with this template have reasoning.
 void read_thinking(RequestFields& body, bool thinks, std::string_view template_source, engine::Json& variables);
 
 }  // namespace lathe::app::openai

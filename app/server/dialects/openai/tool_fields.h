@@ -11,7 +11,7 @@
 namespace lathe::app::openai {
 
 /// Reads and checks "tools"; null if there are none. `text` is the body itself: templates write tools with their keys in the
-/// given order. Errors are recorded in `body`; those of parse_ordered_json are returned.
+/// given order. Errors: those of parse_ordered_json; all others are recorded in `body`.
 engine::Result<engine::OrderedJson> read_tools(RequestFields& body, std::string_view text);
 
 /// Reads "tool_choice": whether the model may call the request's tools. Calls by the model's own choice need a format that
