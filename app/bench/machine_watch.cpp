@@ -76,7 +76,7 @@ MachineWatch::Counts MachineWatch::counts() const {
   Counts now;
   std::ifstream stream(root_ + "/proc/stat");
   std::string name;
-  // user, nice, system, idle, iowait, irq, softirq, steal
+  // Fields of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
   std::array<double, 8> ticks{};
   stream >> name;
   for (double& one : ticks) stream >> one;

@@ -16,7 +16,7 @@ namespace lathe::app {
 struct Command {
   std::string_view name;
   std::string_view help;  ///< one line
-  /// arguments after the name; returns an ExitCode
+  /// Takes the arguments after the name; returns an ExitCode.
   int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);
 };
 

@@ -80,7 +80,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "return_full_text", .fate = alias, .as = "echo"},
     {.name = "return_tokens", .fate = alias, .as = "return_token_ids"},
     {.name = "no_stop_trim", .fate = alias, .as = "include_stop_str_in_output"},
-    // ollama.
+    // Options of ollama.
     {.name = "options", .fate = options},
     // Constraints of the answer.
     {.name = "response_format", .fate = served},

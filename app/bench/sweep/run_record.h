@@ -63,7 +63,7 @@ struct RunRecord {
   double n_preemptions = kUnseen;
   double padding = kUnseen;      ///< share of the computed rows that are padding
   double kv_reserved = kUnseen;  ///< share of the allocated KV tokens that are reserved and empty
-  /// share of the allocated KV tokens that are empty slots after the last token of a block in use
+  /// Share of the allocated KV tokens that are empty slots after the last token of a block in use.
   double kv_unfilled = kUnseen;
   double load_seconds = kUnseen;
   double weight_bytes = kUnseen;

@@ -255,7 +255,7 @@ int run_compare(ModelCommand& command, const EngineOptions& options, const EvalF
                 Terminal& terminal) {
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
-  // as given: bitsandbytes-nf4 and -fp4 map to one quantization of Lathe
+  // Names as given: bitsandbytes-nf4 and -fp4 map to one quantization of Lathe.
   const std::vector<std::string> names = quantizations_of(flags);
   std::vector<EngineOptions> all;
   for (const std::string& name : names) {

@@ -18,7 +18,7 @@ bool BearerKey::admits(const RequestHead& head) const {
   if (!required_) return true;
   const auto given = head.values("Authorization");
   if (given.size() != 1) return false;
-  // the case of the scheme does not matter (RFC 9110, 11.1), that of the key does
+  // The case of the scheme does not matter (RFC 9110, 11.1), that of the key does.
   constexpr std::string_view scheme = "Bearer ";
   const std::string_view value = given.front();
   if (value.size() <= scheme.size() || !equal_ignoring_case(value.substr(0, scheme.size()), scheme)) return false;

@@ -32,7 +32,7 @@ constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
 const Refusal kSlowHeader{408, "the header did not arrive in time"};
 
 constexpr std::size_t kBufferBytes = 64u << 10;  // limit of the bytes read ahead of the parser
-// limit of the bytes discarded after a refusal, so that the client can read it
+// Limit of the bytes discarded after a refusal, so that the client can read it.
 constexpr std::size_t kLingerBytes = 64u << 20;
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr std::chrono::seconds kDrainTime{10};  // limit for cancelled work to end

@@ -19,7 +19,7 @@ struct ListenerOptions {
   std::uint16_t port = 0;  ///< 0: any free port
   Limits limits;
   int n_workers = 2;
-  /// receives messages such as "no file descriptors left"; may be empty
+  /// Receives messages such as "no file descriptors left"; may be empty.
   std::function<void(const std::string&)> on_trouble;
 };
 

@@ -137,7 +137,7 @@ OrderedJson prompt_logprobs_json(const TokenNames& names, const std::vector<engi
       continue;
     }
     OrderedJson position = OrderedJson::object();
-    // the prompt's token comes first, and may occur again among the most likely ones
+    // The prompt's token comes first, and may occur again among the most likely ones.
     for (const TokenLogprob& token : list) {
       position[std::to_string(token.id)] = {
           {"logprob", finite_logprob(token.logprob)}, {"rank", token.rank}, {"decoded_token", names.text_of(token.id)}};
