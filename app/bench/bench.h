@@ -38,7 +38,7 @@ struct BenchRun {
 
 struct BenchProgress {
   const BenchRun& run;
-  int n_done = 0, n_total = 0;  ///< runs
+  int n_done = 0, n_total = 0;  ///< completed runs, all runs
 };
 
 /// Runs every pair of kind and concurrency, after one discarded warm-up each. pp: measured from the first submit to the last

@@ -32,7 +32,7 @@ constexpr std::string_view kSaturationMetrics[] = {"max_rate",    "goodput_req_s
                                                    "ttft_ms_p99", "itl_ms_p50",    "itl_ms_p99"};
 
 constexpr std::int64_t kMostCurlTokens = 4096;  // one argument of a command line holds at most 128 KiB
-constexpr std::size_t kMinRunsToEnd = 3;        // an interval of two runs says next to nothing
+constexpr std::size_t kMinRunsToEnd = 3;        // an interval of two runs is too wide to be useful
 
 bool is_checksum(std::size_t metric) { return sweep_metrics()[metric].unit == kChecksumUnit; }
 
