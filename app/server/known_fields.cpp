@@ -330,7 +330,40 @@ constexpr KnownField kOptionFields[] = {
     {.name = "truncate", .fate = warned},
 };
 
-/// Calls use(item) for each item of a list separated by blanks, until it returns true.
+constexpr KnownField kMessageFields[] = {
+    {.name = "role", .fate = served},
+    {.name = "content", .fate = served},
+    {.name = "name", .fate = served},
+    {.name = "tool_name", .fate = served},
+    {.name = "tool_call_id", .fate = served},
+    {.name = "tool_calls", .fate = served},
+    {.name = "reasoning", .fate = served},
+    {.name = "reasoning_content", .fate = served},
+    {.name = "thinking", .fate = served},
+    {.name = "refusal", .fate = served},
+    // Contents that no template shows to the model, and the request to write on from a message.
+    {.name = "images", .fate = refused},
+    {.name = "audio", .fate = refused},
+    {.name = "videos", .fate = refused},
+    {.name = "files", .fate = refused},
+    {.name = "function_call", .fate = refused},
+    {.name = "prefix", .fate = refused},
+    {.name = "partial", .fate = refused},
+    // Members of answers, which clients send back as they came.
+    {.name = "id", .fate = harmless},
+    {.name = "type", .fate = harmless},
+    {.name = "object", .fate = harmless},
+    {.name = "status", .fate = harmless},
+    {.name = "created_at", .fate = harmless},
+    {.name = "annotations", .fate = harmless},
+    {.name = "reasoning_details", .fate = harmless},
+    {.name = "reasoning_signature", .fate = harmless},
+    {.name = "thinking_blocks", .fate = harmless},
+    {.name = "provider_specific_fields", .fate = harmless},
+    {.name = "cache_control", .fate = harmless},
+};
+
+/// Calls use(item) for each item of a list with blanks between, until one says true.
 template <class Use>
 bool any_item(std::string_view list, Use use) {
   while (!list.empty()) {

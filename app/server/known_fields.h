@@ -35,7 +35,9 @@ struct KnownField {
 std::span<const KnownField> known_fields();
 /// THE TABLE of the members of ollama's `options`; the `served` ones become fields of the body.
 std::span<const KnownField> option_fields();
-/// Returns null for an unknown field.
+/// THE TABLE of the members of a message of a chat.
+std::span<const KnownField> message_fields();
+/// Null: nobody knows it.
 const KnownField* find_field(std::span<const KnownField> table, std::string_view name);
 
 /// True if `object` has the member `name` and that value requests something.

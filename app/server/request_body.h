@@ -35,12 +35,13 @@ class RequestBody {
   std::vector<FieldWarning> warnings_;
 };
 
-/// Refuses all fields with the fate `refused` that request something. `also`: further fields that this route refuses.
-void refuse_unserved_fields(RequestFields& body, std::initializer_list<std::string_view> also);
+/// Refuses the fields of the table whose fate that is, where they ask for something. `also` names those of one route.
+void refuse_unserved_fields(RequestFields& object, std::initializer_list<std::string_view> also,
+                            std::span<const KnownField> table = known_fields());
 
-/// Warns of every field that requests something and was not read. Requires: the route has read all its fields.
-void warn_of_unread_fields(RequestFields& body);
-/// Warns of unknown fields on routes that generate nothing.
+/// Warns of each field that asks for something and was not read. Requires: all fields that are served have been read.
+void warn_of_unread_fields(RequestFields& object, std::span<const KnownField> table = known_fields());
+/// The same where nothing is generated: of fields that nobody knows.
 void warn_of_unknown_fields(RequestFields& body);
 
 }  // namespace lathe::app

@@ -170,8 +170,8 @@ Result<void> SweepJournal::rename(const std::string& path, const std::string& na
   if (all.substr(0, end) != plan_line_of(plan))
     return engine::fail(ErrorCode::invalid_argument, "the journal is of another version of the program", path);
   plan.name = name;
-  // The new file is written under another name first: a crash leaves either the old journal or the new one.
-  const std::string beside = path + ".new";
+  // Beside it first: a crash leaves the old journal or the new one.
+  const std::string new_path = path + ".new";
   std::error_code error;
   const auto time = fs::last_write_time(path, error);
   if (!write_whole(new_path, plan_line_of(plan) + (end == all.npos ? std::string() : all.substr(end))))

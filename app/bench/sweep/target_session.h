@@ -55,7 +55,9 @@ class TargetSession {
   std::vector<std::int32_t> ids_;  ///< vocabulary that prompts are drawn from
 };
 
-/// Returns the message of an error body in one line: of OpenAI's "error" object, "message" or "detail", or the body itself.
+/// True if the answer says that something went wrong, whatever its status. Many servers send "error": null with each answer.
+bool holds_error(const engine::Json& answer);
+/// The words of an error's body, one line: of OpenAI's "error" object, "message" or "detail", or the body itself.
 std::string error_text(const std::string& body);
 /// Describes an answer with a status other than 200: status, message and the advice of its fields (Location, Retry-After).
 std::string refusal_text(const http::AnswerHead& head, const std::string& body);

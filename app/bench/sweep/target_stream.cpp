@@ -27,17 +27,6 @@ std::string text_of(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// True if an event reports an error. Many servers send "error": null with every chunk.
-bool is_error(const SseEvent& event, const Json& data) {
-  if (event.type == "error") return true;
-  if (text_of(data, "object") == "error") return true;
-  const auto error = data.find("error");
-  if (error == data.end() || error->is_null()) return false;
-  if (error->is_boolean()) return error->get<bool>();
-  if (error->is_string()) return !error->get_ref<const std::string&>().empty();
-  return error->is_number() || !error->empty();
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n')) text.remove_suffix(1);
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\n')) text.remove_prefix(1);
