@@ -19,6 +19,6 @@ namespace lathe::kernels {
 
 #ifdef LATHE_ENABLE_DCHECK
 #define LATHE_DCHECK(condition) LATHE_CHECK(condition)
-#else  // compiled, so that what it names counts as used, but never evaluated
+#else  // compiled, so that variables in the condition count as used, but never evaluated
 #define LATHE_DCHECK(condition) static_cast<void>(true || (condition))
 #endif

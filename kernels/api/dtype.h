@@ -44,7 +44,7 @@ constexpr std::string_view name_of(Dtype dtype) {
   return "?";
 }
 
-/// Of 16 bits and more: what checkpoints are computed from.
+/// True for floats of 16 bits and more.
 constexpr bool is_floating(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16; }
 
 inline float bf16_to_f32(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
@@ -60,11 +60,11 @@ float f16_to_f32(std::uint16_t bits);
 /// Rounds to nearest, ties to even; overflow gives infinity.
 std::uint16_t f32_to_f16(float value);
 
-/// 8 bits as the Open Compute Project has them (OCP 8-bit Floating Point Specification 1.0, 2023): e4m3 has no infinity and
-/// ends at 448, e5m2 ends at 57344.
+/// 8-bit floats. e4m3 has no infinity and its largest value is 448; e5m2's largest finite value is 57344.
+/// Source: OCP 8-bit Floating Point Specification 1.0, Open Compute Project, 2023.
 float e4m3_to_f32(std::uint8_t bits);
 float e5m2_to_f32(std::uint8_t bits);
-/// Round to nearest, ties to even; what is too large, infinity too, becomes the largest number; NaN stays NaN.
+/// Round to nearest, ties to even; a value that is too large, infinity too, becomes the largest finite value; NaN stays NaN.
 std::uint8_t f32_to_e4m3(float value);
 std::uint8_t f32_to_e5m2(float value);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of packed matrices, for whoever keeps them on disk.
+// Packed image: the bytes of a packed matrix, for callers that store them on disk.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace lathe::kernels {
 
-/// All that pack_rows writes, as it lies in memory. Empty: this backend keeps its matrices in another way.
+/// All bytes that pack_rows writes, in memory order. Empty: matrices of this backend have no image.
 std::span<std::byte> image_of(PackedMatrix& matrix);
 
-/// Names the way from weights to those bytes. All instruction sets have the same. It changes whenever a layout, a code or a
-/// scale does: what is on disk under another name is of no use.
+/// Name of the mapping from weights to the bytes of an image, the same for all instruction sets. It changes whenever a
+/// layout, a code or a scale does: images stored under another name are invalid.
 std::string_view image_layout();
 
 }  // namespace lathe::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoundedTensor: the numbers that stand in a tensor's place once it is kept in a weight format.
+// RoundedTensor: a tensor rounded to a weight format, read row by row as values or as codes.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class TensorCodes;
 /// Runs body(begin, end) over parts of [0, n), on any number of threads.
 using ParallelFor = std::function<void(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body)>;
 
-/// Owns: nothing of the tensor. Thread: rows from any.
+/// Owns: nothing of the tensor, whose elements must outlive it. Thread: rows are read from any thread.
 class RoundedTensor {
  public:
   /// Requires: source [rows, k], whole, f32, f16 or bf16.
@@ -26,17 +26,17 @@ class RoundedTensor {
   RoundedTensor(const RoundedTensor&) = delete;
   RoundedTensor& operator=(const RoundedTensor&) = delete;
 
-  /// Numbers [k] of a row, bit by bit those of the format's definition.
+  /// Writes the rounded values [k] of a row, bit by bit as the format defines them.
   void row(std::int64_t row, std::span<float> numbers) const;
-  /// The codes and scales that these numbers are made of, as Backend::pack_rows takes them.
-  /// Requires: coded_row_bytes(format, k) > 0, and as much room.
+  /// Writes the codes and scales of these values as Backend::pack_rows reads them.
+  /// Requires: coded_row_bytes(format, k) > 0, and as many bytes.
   void coded_row(std::int64_t row, std::span<std::byte> bytes) const;
 
  private:
   TensorView source_;
   WeightFormat format_;
   Dtype element_;
-  std::unique_ptr<TensorCodes> codes_;  ///< of a format that has some
+  std::unique_ptr<TensorCodes> codes_;  ///< null: the format has no codes
 };
 
 }  // namespace lathe::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of a dense tensor: type, shape, strides and a pointer that somebody else owns.
+// TensorView: a view of a dense tensor, that is type, shape, strides and a pointer to memory that the view does not own.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct TensorView {
     return view;
   }
 
-  /// Columns [begin, begin + count) of a matrix, whose rows stay as far apart as they are.
+  /// Columns [begin, begin + count) of a matrix; the row stride does not change.
   TensorView columns(std::int64_t begin, std::int64_t count) const {
     LATHE_CHECK(rank == 2 && begin >= 0 && count >= 0 && begin + count <= dim(1));
     TensorView view = *this;

@@ -10,14 +10,14 @@
 namespace lathe::kernels {
 namespace {
 
-// As for weights: several times the largest L3 of the machines at hand (48 MB).
+// Several times the largest L3 of the measured machines (48 MB), as for weights.
 constexpr std::size_t kCopiesBytes = std::size_t{192} << 20;
-// With so many rows of a context the arithmetic takes several times as long as the reads.
+// From this many rows of a context on, the arithmetic takes several times as long as the reads.
 constexpr int kManyRows = 64;
 constexpr double kPointSeconds = 0.15;
 constexpr int kBlockSize = 16;
 
-/// Copies of a cache in which each sequence of a step has its blocks side by side, full of random tokens.
+/// Copies of a cache filled with random tokens, in which each sequence of a step has consecutive blocks.
 class Caches {
  public:
   Caches(Backend& backend, const AttentionMeasurement& plan, Dtype kv_type, const AttentionStep& step)
@@ -41,7 +41,7 @@ class Caches {
       }
     }
   }
-  int n_blocks() const { return n_blocks_; }  ///< of a sequence
+  int n_blocks() const { return n_blocks_; }  ///< blocks of one sequence
   std::size_t n_copies() const { return copies_.size(); }
   KvLayer layer(std::size_t copy) const { return {.data = copies_[copy].data(), .shape = shape_}; }
 
@@ -65,7 +65,7 @@ class Caches {
   std::vector<Buffer> copies_;
 };
 
-/// What a step reads of the cache and multiplies: each row sees the tokens up to itself.
+/// Bytes of the cache that a step reads, and its operations: each row attends to the tokens up to its own.
 RooflineFigures work_of(const Backend& backend, const AttentionMeasurement& plan, const AttentionStep& step,
                         const KvShape& shape) {
   KvShape seen = shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what the machine can do at most, with the backend's own threads.
+// Measures the machine's ceilings with the backend's own threads.
 #include <atomic>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace lathe::kernels {
 namespace {
 
-// Several times the largest L3 of the machines at hand (48 MB).
+// Several times the largest L3 of the measured machines (48 MB).
 constexpr std::int64_t kReadBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kReadChunk = std::int64_t{1} << 20;
 constexpr double kReadSeconds = 0.3;
@@ -21,7 +21,7 @@ double measure_read(Backend& backend, const OpTable& ops) {
   if (!buffer) return 0;
   auto* const data = static_cast<std::byte*>(buffer.data());
   const auto n_chunks = kReadBytes / kReadChunk;
-  // Written once: pages that were never written are all the same page of zeros.
+  // Every page is written once: pages that were never written all map to one page of zeros.
   backend.parallel_for(n_chunks, [&](std::int64_t begin, std::int64_t end) {
     std::memset(data + begin * kReadChunk, 1, static_cast<std::size_t>((end - begin) * kReadChunk));
   });

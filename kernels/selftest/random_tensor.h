@@ -9,7 +9,7 @@
 
 namespace lathe::kernels {
 
-/// Uniform numbers from a counter (SplitMix64, Steele et al. 2014).
+/// Generator of uniform random numbers from a counter: SplitMix64. Source: Steele et al. 2014.
 class RandomNumbers {
  public:
   explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
@@ -23,12 +23,13 @@ class RandomNumbers {
   std::uint64_t state_;
 };
 
-/// Owns: its elements, in the memory of a backend that is named, for its operations. A tensor of one of the floating types.
+/// A tensor of a floating type with random elements.
+/// Owns: its elements, in memory of `backend` if one is given, so that its operations may use them.
 class RandomTensor {
  public:
   RandomTensor(Dtype dtype, std::initializer_list<std::int64_t> dims, RandomNumbers& numbers, float scale = 1,
                Backend* backend = nullptr);
-  /// Zeros.
+  /// f32 zeros.
   explicit RandomTensor(std::initializer_list<std::int64_t> dims, Backend* backend = nullptr);
   const TensorView& view() const { return view_; }
   RandomTensor copy() const { return *this; }

@@ -11,15 +11,15 @@
 namespace lathe::kernels {
 namespace {
 
-// Several times the largest L3 of the machines at hand (48 MB): copies that are read in turn come from memory.
+// Several times the largest L3 of the measured machines (48 MB): copies that are read one after another come from memory.
 constexpr std::int64_t kCopiesBytes = std::int64_t{192} << 20;
-// With so many rows the arithmetic takes several times as long as the reads: one copy tells the same, sooner.
+// From this many rows on, the arithmetic takes several times as long as the reads: one copy gives the same result sooner.
 constexpr std::int64_t kManyRows = 128;
 constexpr double kPointSeconds = 0.15;
 
 using Copies = std::vector<std::unique_ptr<PackedMatrix>>;
 
-/// Copies of a random matrix, as many as do not fit into caches. Fewer, or none, where there is no memory.
+/// Makes `n_wanted` copies of a random matrix; fewer, or none, if memory runs out.
 Copies make_copies(Backend& backend, WeightFormat format, const RooflineMatrix& matrix, std::int64_t n_wanted) {
   RandomNumbers numbers(1);
   const RandomTensor weights(descriptor_of(format).element, {matrix.n, matrix.k}, numbers);

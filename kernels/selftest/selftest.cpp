@@ -15,18 +15,19 @@
 namespace lathe::kernels {
 namespace {
 
-// The reference adds in double and these sums are at most 4864 long: f32 chains stay well below this.
+// The reference adds in double, and a sum here has at most 4864 terms: errors of f32 sums stay well below this tolerance.
 constexpr double kTolerance = 2e-5;
 // bf16 dot products round the activations to 8 bits.
 constexpr double kBf16Tolerance = 1e-2;
-// Activations that meet codes are rounded to 8 bits: 4.0e-3 (int4_g32_asym) to 5.9e-3 (nf4), on every instruction set.
+// Activations that are multiplied with codes are rounded to 8 bits. Measured errors: 4.0e-3 (int4_g32_asym) to 5.9e-3 (nf4),
+// on every instruction set.
 constexpr double kCodedTolerance = 1e-2;
-// Those of e4m3 have 4 bits before their exponent.
+// e4m3 activations have 4 significant bits.
 constexpr double kE4m3Tolerance = 5e-2;
 constexpr double kBf16MlpTolerance = 4e-2;
 constexpr double kCodedMlpTolerance = 4e-2;
 constexpr double kE4m3MlpTolerance = 0.1;
-// Reads from memory bound an operation only if its weights do not fit into a cache.
+// Weights smaller than this fit into a cache, so that reads from memory do not bound their product.
 constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
 constexpr double kTimingSeconds = 0.03;
 
@@ -51,7 +52,7 @@ struct LinearShape {
   std::int64_t n;
   std::int64_t k;
   bool has_bias;
-  bool is_ordered = false;  ///< the inputs lie in an order of their own
+  bool is_ordered = false;  ///< the matrix has an input_order()
 };
 constexpr LinearShape kOrderedShapes[] = {{1, 172, 896, true, true}, {16, 896, 4864, false, true}};
 constexpr LinearShape kLinearShapes[] = {
@@ -59,7 +60,7 @@ constexpr LinearShape kLinearShapes[] = {
     {8, 896, 4864, false}, {16, 4864, 896, false}, {64, 1152, 896, true},
 };
 
-/// Each of k inputs once, neighbours far apart. Requires: no factor of 11.
+/// A permutation of k inputs whose neighbours are far apart. Requires: k is no multiple of 11.
 Buffer scattered_inputs(Backend& backend, std::int64_t k) {
   Buffer order = backend.allocate(static_cast<std::size_t>(k) * sizeof(std::int32_t));
   LATHE_CHECK(order);
@@ -157,7 +158,7 @@ class SelfTest {
     if (rounds_activations(format)) return format.codes.kind == CodeElement::e4m3 ? kE4m3Tolerance : kCodedTolerance;
     return uses_bf16_dot(format) ? kBf16Tolerance : kTolerance;
   }
-  /// Activations are rounded twice there.
+  /// Tolerance of an MLP, which rounds activations twice.
   double mlp_tolerance_of(const FormatDescriptor& format) const {
     if (rounds_activations(format)) return format.codes.kind == CodeElement::e4m3 ? kE4m3MlpTolerance : kCodedMlpTolerance;
     return uses_bf16_dot(format) ? kBf16MlpTolerance : kTolerance;
@@ -176,7 +177,7 @@ class SelfTest {
   std::unique_ptr<Backend> reference_;
   const Ceilings& ceilings_;
   bool has_bf16_dot_ = false;
-  bool multiplies_bf16_ = false;  ///< all that is not f32 or f16
+  bool multiplies_bf16_ = false;  ///< BackendInfo::multiplies_bf16
   const std::function<void(const OpCheck&)>& report_;
   RandomNumbers numbers_{1};
   std::vector<OpCheck> checks_;
@@ -260,7 +261,7 @@ void SelfTest::check_gated_mlp(const FormatDescriptor& format, const ModelShape&
 void SelfTest::check_lookups(const ModelShape& shape) {
   const std::int32_t rows[] = {0, 49, 7, 7, 21};
   for (const FormatDescriptor& format : weight_formats()) {
-    if (format.is_coded()) continue;  // no table is kept in codes
+    if (format.is_coded()) continue;  // embedding tables are never stored in codes
     const RandomTensor table(format.element, {50, shape.hidden}, numbers_, 1, &backend_);
     compare("embed " + std::string(format.name) + " " + shape.name, RandomTensor({5, shape.hidden}, &backend_),
             [&](Backend& backend, const TensorView& to) { backend.embed(to, table.view(), rows); });
@@ -292,7 +293,7 @@ void SelfTest::check_rope(const ModelShape& shape) {
   }
 }
 
-/// A batch over scattered blocks: the last rows of some contexts.
+/// A batch with the last rows of some contexts, whose blocks are in random order.
 struct AttentionCase {
   std::vector<std::int32_t> query_start, context_len;
   int max_blocks = 0;
@@ -349,8 +350,8 @@ void SelfTest::check_attention(const ModelShape& shape, Dtype dtype, const std::
           });
 }
 
-/// Two decoding sequences and one prefilled from its middle on, with each type of the cache; then each form, and contexts of
-/// which a device may make several parts.
+/// Checks two decoding sequences and one prefilled from its middle on, with each type of the cache; then each form of
+/// attention, on contexts so long that a device may split them into parts.
 void SelfTest::check_attentions(const ModelShape& shape) {
   const AttentionForm plain{.scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim))};
   const AttentionCase mixed({0, 1, 2, 50}, {70, 1, 130}, shape.block_size, numbers_);
@@ -381,7 +382,7 @@ void SelfTest::check_attentions(const ModelShape& shape) {
   }
 }
 
-/// A row's result has the same bits in any batch: the error is the share of rows that do not.
+/// Checks batch invariance: a row's result has the same bits in any batch. The error is the share of rows that differ.
 void SelfTest::check_company(const FormatDescriptor& format) {
   constexpr std::int64_t kN = 200, kK = 1216, kMost = 160;
   const RandomTensor weights(format.element, {kN, kK}, numbers_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best of several timings: on a shared machine the shortest is the one that tells about the code.
+// Stopwatch: the shortest of several timings, which on a shared machine is the one least disturbed by other processes.
 #pragma once
 
 #include <algorithm>
