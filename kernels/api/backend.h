@@ -17,8 +17,7 @@
 
 namespace lathe::kernels {
 
-/// Memory of a device. Owns: its bytes, 64-byte aligned, zeroed. Empty (data() == nullptr) when the device has no memory
-/// left.
+/// Memory of a device. Owns: its bytes, 64-byte aligned, zeroed. Empty (data() == nullptr) if the device has no memory left.
 class Buffer {
  public:
   using Free = void (*)(void*, std::size_t);
@@ -83,9 +82,9 @@ enum class WeightFormat : std::uint8_t {
   int4_g32_min,       ///< 4-bit codes, a scale and a minimum in f32 for each 32 weights: GGUF's Q4_K, Q4_1
   int8_g32_min,       ///< 8-bit codes, as int4_g32_min otherwise: GGUF's Q5_K, Q5_1
   int4_g16_min,       ///< 4-bit codes, a scale and a minimum in f32 for each 16 weights: GGUF's Q2_K, Q3_K
-  int8_g16_min,  ///< stores all GGUF types of the four formats above without loss, for matrices fused from several types
-  iq4,           ///< 4-bit codes for 16 integers, a scale in f32 for each 32 weights: GGUF's IQ4_NL, IQ4_XS
-  fp8_g128       ///< e4m3 with a scale in f32 for each 128 weights along k; activations are not rounded: block FP8
+  int8_g16_min,       ///< holds each of the four formats above without loss, for matrices fused from several types
+  iq4,                ///< 4-bit codes for 16 integers, a scale in f32 for each 32 weights: GGUF's IQ4_NL, IQ4_XS
+  fp8_g128            ///< e4m3 with a scale in f32 for each 128 weights along k; activations are not rounded: block FP8
 };
 
 /// A weight matrix [n, k] (n outputs, k inputs) in the layout of its backend. Made by Backend::make_packed.

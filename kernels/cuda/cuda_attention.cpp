@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The KV cache, attention, and the half of a layer around them.
+// CudaBackend's KV cache, attention, and the attention half of a layer.
 #include <algorithm>
 
 #include "kernels/cuda/cuda_backend.h"
@@ -43,8 +43,8 @@ void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_he
   if (!form.sinks.empty()) rows.sinks = sinks_.on_device(stream_, form.sinks);
   if (plan_.n_splits > 1) {
     const auto n = static_cast<std::size_t>(partial_floats(q.dim(0), n_heads, layer.shape.head_dim, plan_.n_parts));
-    // Room for twice as much: contexts grow.
-    // Without it a block takes all parts of its rows by itself: slower, and the same bits.
+    // Reserves twice the size, since contexts grow. Without memory a block takes all parts of its rows by itself, which is
+    // slower and gives the same bits.
     if (partials_.n_bytes() < n * sizeof(float) && !partials_.reserve(2 * n * sizeof(float))) rows.n_splits = 1;
   }
   cuda::attention(stream_, rows_of(out), rows_of(q), n_heads, layer, rows, partials_.as<float>());

@@ -16,7 +16,7 @@ BackendInfo info_of(const cudaDeviceProp& device, int n_threads) {
           .multiplies_bf16 = true};
 }
 
-/// Rows that an array names, each below `n`.
+/// The first `count` of `rows`. Requires: each row index is in [0, n).
 template <class T>
 std::span<const T> checked(std::span<const T> rows, std::int64_t count, std::int64_t n) {
   LATHE_CHECK(std::ssize(rows) >= count);

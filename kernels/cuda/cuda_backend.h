@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaBackend: one CUDA device. Memory of allocate() is managed, so that the host reads and writes it between operations;
-// weights and work memory are the device's own. Operations are put into one stream.
+// CudaBackend: the operations on one CUDA device. Memory of allocate() is managed, so that the host reads and writes it
+// between operations; weights and work memory are device memory. Operations are launched in one stream.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace lathe::kernels::cuda {
 
 class CudaBackend final : public Backend {
  public:
-  /// Requires: a device that device_refusal() (entry.cpp) has nothing against.
+  /// Requires: device_refusal() (entry.cpp) is empty.
   explicit CudaBackend(int n_threads);
   ~CudaBackend() override;
   CudaBackend(const CudaBackend&) = delete;
@@ -72,10 +72,10 @@ class CudaBackend final : public Backend {
   };
   WorkSizes work_sizes(const StepShape& shape) const;
 
-  /// What a half of a layer reads, as the matrix takes it.
+  /// Computes the rows of `in` and prepares them for a product with `matrix`.
   PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
   void multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
-  /// x as the matrix takes it, in `memory`.
+  /// Space in `memory` for x of n_rows, prepared for a product with `matrix`; still to be filled.
   PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix);
   void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias);
   void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
@@ -86,7 +86,7 @@ class CudaBackend final : public Backend {
   int n_processors_ = 1;
   DeviceBuffer x_, inner_x_, inner_, expanded_, partials_;
   AttentionTiling plan_;
-  // One for each kind of array, so that a step's layers find theirs.
+  // One array for each purpose, so that the layers of a step reuse the copies of the first one.
   StagedArray ids_, positions_, slots_, tiles_, block_tables_, rows_, factors_, slopes_, sinks_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times what the device can do at most.
+// Measures the ceilings of the device.
 #include <algorithm>
 
 #include "kernels/cuda/cuda_backend.h"
@@ -8,11 +8,12 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// Many times the largest cache of the devices at hand (60 MB).
+// Many times the largest cache of the measured devices (60 MB).
 constexpr std::size_t kReadBytes = std::size_t{2} << 30;
 constexpr int kRuns = 5;
 
-/// Job a second, of the best of several runs. The first is not counted: it loads the kernel.
+/// Rate of the fastest of several runs. The first run is not counted, since it loads the kernel.
+/// Units: the value that `work` returns (bytes or operations) per second.
 template <class Job>
 double best_rate(Stream stream, const Job& work) {
   cudaEvent_t begin{}, end{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products: which form, and the memory between them.
+// CudaBackend's products: choice of the kernel, and work memory for their operands.
 #include <algorithm>
 
 #include "kernels/cuda/cuda_backend.h"
@@ -9,14 +9,15 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// Weights in bf16 that many rows meet at a time: enough blocks for all processors, and little beside the weights.
+// bf16 weights that a coded matrix is expanded to at a time, for products with many rows: enough for blocks on all
+// multiprocessors, and little memory compared with the weights.
 constexpr std::int64_t kExpandedBytes = std::int64_t{128} << 20;
-// Tiles of a block of multiply_many(): pieces are whole ones.
+// Tiles of 16 outputs of a block of threads in multiply_many(); a piece has a multiple of them.
 constexpr std::int64_t kTilesOfBlock = 8;
 
 bool takes_bf16(const StoredMatrix& matrix) { return !is_in_rows(matrix.layout.storage); }
 
-/// The tiles of a matrix that are turned into bf16 at a time.
+/// Tiles of a matrix that are expanded to bf16 at a time.
 std::int64_t tiles_of_piece(const MatrixLayout& layout) {
   const std::int64_t tile_bytes = kTile * layout.padded_k() * 2;
   return std::max<std::int64_t>(1, kExpandedBytes / tile_bytes / kTilesOfBlock) * kTilesOfBlock;
@@ -43,10 +44,10 @@ CudaBackend::WorkSizes CudaBackend::work_sizes(const StepShape& shape) const {
         sizes.expanded = std::max(sizes.expanded, static_cast<std::size_t>(kExpandedBytes));
     }
   }
-  // Routers of experts are f32 whatever the experts are.
+  // Expert routers are f32, whatever the format of the experts.
   const StoredMatrix router = stored_matrix(WeightFormat::f32, kTile, shape.hidden_size);
   sizes.x = std::max(sizes.x, static_cast<std::size_t>(prepared_bytes(shape.n_rows, router.layout.padded_k(), false)));
-  sizes.x = std::max(sizes.x, sizes.inner_x);  // a hidden size equal to the intermediate one was counted there
+  sizes.x = std::max(sizes.x, sizes.inner_x);  // a hidden_size equal to intermediate_size was counted in inner_x
   sizes.inner = static_cast<std::size_t>(2 * shape.n_rows * shape.intermediate_size) * sizeof(float);
   return sizes;
 }

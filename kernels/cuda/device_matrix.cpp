@@ -11,14 +11,14 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// Source that is on its way at a time: large enough for the copy to run at full speed.
+// Bytes of the source that are copied at a time: enough for the copy to run at full speed.
 constexpr std::int64_t kPieceBytes = std::int64_t{64} << 20;
 
 std::int64_t rows_of_piece(std::int64_t row_bytes) {
   return std::max<std::int64_t>(1, kPieceBytes / std::max<std::int64_t>(row_bytes, 1));
 }
 
-/// A copy on the device, made in the stream: what comes after it there reads all of it.
+/// A copy in device memory, made in the stream, so that later work of the stream reads complete data.
 DeviceBuffer copied(Stream stream, const void* data, std::size_t n_bytes) {
   DeviceBuffer buffer = DeviceBuffer::allocate(n_bytes, false);
   LATHE_CHECK(buffer.data() != nullptr);
@@ -26,7 +26,7 @@ DeviceBuffer copied(Stream stream, const void* data, std::size_t n_bytes) {
   return buffer;
 }
 
-/// Codes [rows, k] of some rows and their scales [rows, groups][2].
+/// Codes [rows, k] of some rows and their scales [rows, groups][2]: the scale, then the zero point or minimum.
 struct RowsOfCodes {
   std::vector<std::uint8_t> codes;
   std::vector<float> scales;

@@ -23,11 +23,11 @@ class DeviceMatrix final : public PackedMatrix {
   WeightFormat format() const override { return format_; }
   std::size_t n_bytes() const override { return buffer_.n_bytes(); }
 
-  /// Backend::pack_rows. Codes are made by the host, on the threads of `parallel_for`; the device brings them to their
-  /// places.
+  /// Implements Backend::pack_rows. The host makes the codes, on the threads of `parallel_for`; the device arranges them in
+  /// the matrix layout.
   void pack_rows(Stream stream, std::int64_t row_begin, const TensorView& source, const ParallelFor& parallel_for);
 
-  /// With the order of the inputs.
+  /// The matrix as kernels take it, with input_order().
   StoredMatrix stored() const;
 
  private:

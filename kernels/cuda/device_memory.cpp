@@ -6,10 +6,10 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// What weights, cache and activations leave to the driver, to copies on their way and to arrays of a step.
+// Memory that weights, cache and activations leave free for the driver, for copies in flight and for arrays of a step.
 constexpr std::size_t kLeftAlone = std::size_t{256} << 20;
 
-/// What is in a stream may still use it.
+/// Frees memory after all streams have finished, since their work may still use it.
 void give_back(void* data) {
   check(cudaDeviceSynchronize(), "an operation");
   check(cudaFree(data), "giving memory back");
@@ -30,7 +30,7 @@ Buffer allocate_managed(std::size_t n_bytes) {
   void* data = nullptr;
   const std::size_t taken = n_bytes == 0 ? 1 : n_bytes;
   if (cudaMallocManaged(&data, taken) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // it is said by the empty buffer
+    static_cast<void>(cudaGetLastError());  // clears the error, which the empty buffer reports
     return {};
   }
   check(cudaMemset(data, 0, taken), "clearing memory");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a CUDA device: what the host reads and writes too, and what kernels alone see.
+// Memory of a CUDA device: managed memory, which the host reads and writes too, and device memory, which only kernels do.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace lathe::kernels::cuda {
 
-/// Units: bytes that may still be taken for what stays.
+/// Units: bytes that long-lived allocations may still take: the free memory less a reserve for short-lived ones.
 std::size_t free_device_bytes();
 
-/// Memory that the host and the device see (managed). Empty when the device has not that much left: more of it than there is
-/// would make the driver move pages back and forth.
+/// Allocates managed memory, which the host and the device access. Empty if n_bytes exceeds free_device_bytes(): managed
+/// memory larger than the device's would make the driver move pages back and forth.
 Buffer allocate_managed(std::size_t n_bytes);
 
-/// Memory of the device. Owns: its bytes, 256-byte aligned.
+/// Device memory. Owns: its bytes, 256-byte aligned.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -28,9 +28,9 @@ class DeviceBuffer {
     return *this;
   }
 
-  /// Without memory, data() is null. `zeroed`: all bytes are 0.
+  /// Allocates n_bytes; data() is null if no memory is left. `zeroed`: all bytes are 0.
   static DeviceBuffer allocate(std::size_t n_bytes, bool zeroed);
-  /// At least so many bytes, whose contents are lost when there were fewer. False when there is no memory.
+  /// Grows the buffer to at least n_bytes; growing loses its contents. False: no memory is left.
   bool reserve(std::size_t n_bytes);
 
   void* data() const { return data_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one function of the module that others see.
+// Entry point of the module: its only exported function.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -12,11 +12,12 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// What the kernels ran on. Large tiles and long heads take up to 173 KB of shared memory a block: consumer cards have 99.
+// The least device that the kernels were run on. Large tiles and long heads take up to 173 KB of shared memory for each
+// block; consumer cards have 99 KB.
 constexpr int kLeastMajor = 9;
 constexpr std::size_t kLeastSharedBytes = std::size_t{200} << 10;
 
-/// What is against the first device; empty: nothing.
+/// Reason why the first device cannot be used; empty: it can.
 std::string device_refusal() {
   int n_devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&n_devices);
@@ -41,7 +42,7 @@ std::string device_refusal() {
   }
   if (device.concurrentManagedAccess == 0)
     return std::string(device.name) + " does not share memory with the host while it computes";
-  // Another program may have it to itself, or have left no memory to begin with.
+  // The first use of the device fails if another program uses it exclusively or has left too little memory.
   const cudaError_t begun = cudaFree(nullptr);
   return begun == cudaSuccess ? std::string() : std::string(device.name) + " cannot be used: " + cudaGetErrorString(begun);
 }

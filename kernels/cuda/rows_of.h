@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of the interface as kernels take them.
+// Conversions of the interface's views to the structs that kernels take.
 #pragma once
 
 #include "kernels/api/backend.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::kernels::cuda {
 
-/// Requires: rows of f32, or a view without data.
+/// Converts a matrix view; a view without data gives empty Rows. Requires: rows of f32, or no data.
 inline Rows rows_of(const TensorView& view) {
   if (view.data == nullptr) return {};
   LATHE_CHECK(is_rows_of_f32(view));

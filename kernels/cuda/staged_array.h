@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StagedArray: a copy on the device of an array of the host.
+// StagedArray: a device copy of a host array.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace lathe::kernels::cuda {
 
-/// All layers of a step have the same positions, slots and block tables: what is there already is not copied again.
+/// An array equal to the last one is not copied again: all layers of a step have the same positions, slots and block tables.
 class StagedArray {
  public:
-  /// Valid until the next call; kernels that are in the stream before it read what they were given.
+  /// Copies the array in the stream if it has changed. The pointer is valid until the next call; kernels launched before
+  /// that call still read the old contents.
   template <class T>
   const T* on_device(Stream stream, std::span<const T> array) {
     return static_cast<const T*>(copy(stream, std::as_bytes(array)));

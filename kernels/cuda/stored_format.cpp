@@ -31,12 +31,12 @@ ScaleKind scale_kind_of(ScaleLayout scales) {
   return ScaleKind::single;
 }
 
-/// Numbers of codes of 4 bits: whole ones are found by arithmetic, others in a book.
+/// Sets how kernels compute the value of a code: integers by arithmetic, other values of 4-bit codes with a codebook.
 void set_numbers(StoredMatrix& matrix, WeightFormat format) {
   const std::vector<float> numbers = numbers_of_codes(format);
   const CodedFormat& codes = descriptor_of(format).codes;
   if (codes.bits == 8) {
-    // Code 0 is the lowest number, in steps of the format.
+    // Code 0 has the lowest value; `off` counts steps of the format.
     matrix.off = -numbers.front() / codes.step;
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a weight and a number of x lie in the memory of a CUDA device: in the order in which its tensor cores take them, so
-// that a thread reads 16 bytes that it needs itself, and 32 threads read 512 that follow each other.
+// Layout of weights and of x in the memory of a CUDA device: the order in which its tensor cores take them, so that a thread
+// reads 16 bytes that it needs itself, and the 32 threads of a warp read 512 consecutive bytes.
 // Source: PTX ISA, "Matrix fragments for mma.m16n8k16".
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace lathe::kernels::cuda {
 
-inline constexpr int kTile = 16;       ///< outputs of one product of a warp
-inline constexpr int kStep = 16;       ///< k of one
-inline constexpr int kRowTile = 8;     ///< rows of x of one
-inline constexpr int kQuad = 64;       ///< k of four: what 16 bytes hold in codes of 4 bits. k is filled up to it
-inline constexpr int kChunk = 256;     ///< k that is added up by itself
-inline constexpr int kPlainPad = 128;  ///< k of matrices in rows is filled up to it: 32 threads, 4 numbers each
+inline constexpr int kTile = 16;       ///< outputs of one mma product
+inline constexpr int kStep = 16;       ///< k of one mma product, called a step
+inline constexpr int kRowTile = 8;     ///< rows of x of one mma product
+inline constexpr int kQuad = 64;       ///< k of four steps: 16 bytes of 4-bit codes per thread. k is padded to a multiple
+inline constexpr int kChunk = 256;     ///< k of one partial sum; partial sums are added in order
+inline constexpr int kPlainPad = 128;  ///< k of matrices in rows is padded to a multiple: 32 threads, 4 elements each
 inline constexpr int kWarp = 32;
 
 /// How weights are stored.
@@ -28,18 +28,18 @@ enum class Storage : std::uint8_t {
   rows_f32,  ///< [n][k]
   rows_f16,
   bf16,   ///< tiles
-  code8,  ///< tiles; whole numbers, unsigned
+  code8,  ///< tiles of unsigned integers
   e4m3,   ///< tiles
-  code4   ///< tiles; whole numbers or places in a book
+  code4   ///< tiles of unsigned integers or of indices into a codebook
 };
 
-/// What a number (that a code stands for) becomes a weight with. Units of a scale: as many bytes as named.
+/// How the value of a code becomes a weight.
 enum class ScaleKind : std::uint8_t {
   none,
-  half,    ///< number * scale, f16
-  single,  ///< number * scale, f32
-  zero,    ///< (number - zero) * scale, both f16
-  minimum  ///< number * scale + minimum, both f32
+  half,    ///< value * scale; scale in f16
+  single,  ///< value * scale; scale in f32
+  zero,    ///< (value - zero) * scale; both in f16
+  minimum  ///< value * scale + minimum; both in f32
 };
 
 LATHE_ON_BOTH constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -58,7 +58,7 @@ constexpr int scale_bytes(ScaleKind kind) {
 
 constexpr bool is_in_rows(Storage storage) { return storage == Storage::rows_f32 || storage == Storage::rows_f16; }
 
-/// The place of element (row, k) of a step among its 256: that of its thread, and eight of a thread.
+/// Index of element (row, k) among the 256 of a tile's step: 8 * its thread + its index in the thread.
 LATHE_ON_BOTH constexpr std::int64_t place_in_step(std::int64_t row, std::int64_t k) {
   return (row % 8 * 4 + k % 8 / 2) * 8 + (k % 2 + 2 * (row / 8) + 4 * (k / 8));
 }
@@ -68,7 +68,7 @@ struct MatrixLayout {
   std::int64_t n = 0, k = 0;
   Storage storage = Storage::bf16;
   ScaleKind scales = ScaleKind::none;
-  std::int64_t group = 0;  ///< weights along k that share a scale: 16, 32, 64, ...; 0: all
+  std::int64_t group = 0;  ///< weights along k that share a scale: 16, 32, 64, ...; 0: the whole row
 
   LATHE_ON_BOTH constexpr std::int64_t padded_k() const {
     return round_up(k, storage == Storage::rows_f32 || storage == Storage::rows_f16 ? kPlainPad : kQuad);
@@ -77,18 +77,19 @@ struct MatrixLayout {
   LATHE_ON_BOTH constexpr std::int64_t n_steps() const { return padded_k() / kStep; }
   LATHE_ON_BOTH constexpr std::int64_t n_groups() const { return group == 0 ? 1 : div_up(padded_k(), group); }
 
-  /// Of a matrix in tiles: the element, byte or half byte of weight (row, at).
+  /// Index of weight (row, at). Requires: a matrix in tiles. Units: bf16 elements, bytes of 8-bit codes, or half bytes of
+  /// 4-bit codes.
   LATHE_ON_BOTH constexpr std::int64_t place(std::int64_t row, std::int64_t at) const {
     const std::int64_t tile = row / kTile, step = at / kStep;
     const std::int64_t inner = place_in_step(row % kTile, at % kStep), thread = inner / 8, j = inner % 8;
     if (storage == Storage::bf16) return (tile * n_steps() + step) * 256 + inner;
     if (storage == Storage::code4) {
-      // Eight of a step in 32 bits, so that j and j + 1 come out side by side, 16 bits apart.
+      // A step's eight codes fill 32 bits; codes j and j + 1 (j even) are 16 bits apart, so that one mask yields both.
       return ((tile * (n_steps() / 4) + step / 4) * kWarp + thread) * 32 + step % 4 * 8 + j / 2 + j % 2 * 4;
     }
     return ((tile * (n_steps() / 2) + step / 2) * kWarp + thread) * 16 + step % 2 * 8 + j;
   }
-  /// The scale of weight (row, at), counted in scales: those of rows r and r + 8 of a tile lie side by side.
+  /// Index of the scale of group g of a row. Units: scales. Scales of rows r and r + 8 of a tile are adjacent.
   LATHE_ON_BOTH constexpr std::int64_t scale_place(std::int64_t row, std::int64_t g) const {
     return ((row / kTile * n_groups() + g) * 8 + row % 8) * 2 + row % kTile / 8;
   }
@@ -105,12 +106,12 @@ struct MatrixLayout {
     }
     return 0;
   }
-  /// Behind the weights.
+  /// Units: bytes of the scales, which are stored after the weights.
   constexpr std::int64_t scales_bytes() const { return n_tiles() * n_groups() * kTile * scale_bytes(scales); }
   constexpr std::int64_t n_bytes() const { return weight_bytes() + scales_bytes(); }
 };
 
-/// The place of number (row, k) of x in bf16, whose rows lie in tiles of 8: [row tile][step][thread][4].
+/// Index of element (row, k) of x in bf16. Layout: [tile of 8 rows][step][thread][4].
 LATHE_ON_BOTH constexpr std::int64_t x_place(std::int64_t row, std::int64_t k, std::int64_t n_steps) {
   const std::int64_t inner = k % kStep;
   const std::int64_t thread = row % kRowTile * 4 + inner % 8 / 2;

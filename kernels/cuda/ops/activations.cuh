@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an MLP makes of its numbers. Equations: Activation in kernels/api/backend.h.
+// Activation functions of an MLP. Equations: Activation in kernels/api/backend.h.
 #pragma once
 
 #include "kernels/api/backend.h"
@@ -21,7 +21,7 @@ __device__ inline float activated(float x, Activation activation) {
   return x;
 }
 
-/// What the activation makes of the number that a gate is multiplied with.
+/// Transforms the output of `up` before it is multiplied with the activated gate: clamped_silu clamps it and adds 1.
 __device__ inline float gated(float up, Activation activation) {
   constexpr float kSwigluLimit = 7;
   return activation == Activation::clamped_silu ? fminf(fmaxf(up, -kSwigluLimit), kSwigluLimit) + 1 : up;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention over a paged cache: all query heads of a KV head together, windows of 32 tokens through shared memory, online
-// softmax in f32. Every context is cut into parts at fixed places; parts are merged in order, here or by merge_parts().
+// Attention over a paged cache: all query heads of a KV head together, windows of 32 tokens in shared memory, online softmax
+// in f32. Contexts are cut into parts at multiples of kAttentionPart; attend() or merge_parts() merges the parts in order.
 // Source: Dao 2023, FlashAttention-2; Dao et al. 2023, Flash-Decoding.
 #include "kernels/cuda/ops/kv.cuh"
 #include "kernels/cuda/ops/launch.cuh"
@@ -17,13 +17,13 @@ struct Shape {
   int n_heads, group, head_dim, padded_dim, n_chunks;
 };
 
-/// What a softmax has state so far: its largest score and the sum of its weights, relative to it.
+/// State of an online softmax: the largest score so far, and the sum of the weights exp(score - largest).
 struct SoftmaxState {
   float largest = -INFINITY, sum = 0;
 };
 
-/// Makes `state` that of both. Returns what each one's weighted values are multiplied with. Nothing is fused: the bits are
-/// the same wherever it is done.
+/// Merges `part` into `state`. Returns the factors for the weighted values of `state` (x) and of `part` (y). Multiply-adds
+/// are not fused, so that attend() and merge_parts() give the same bits.
 __device__ inline float2 merge(SoftmaxState& state, const SoftmaxState& part) {
   if (part.largest == -INFINITY) return {1, 0};
   const float largest = fmaxf(state.largest, part.largest);
@@ -35,7 +35,7 @@ __device__ inline float merged(float value, float of_part, float2 factors) {
   return __fadd_rn(__fmul_rn(value, factors.x), __fmul_rn(of_part, factors.y));
 }
 
-/// Shared memory of a block.
+/// Shared memory of a block of threads.
 template <int kQueries>
 struct SharedTiles {
   float *q, *k, *v, *part, *total, *weights;
@@ -59,7 +59,7 @@ struct SharedTiles {
   }
 };
 
-/// Numbers of 32 tokens as f32, rows `stride` apart; those behind the context as zeros.
+/// Loads K or V of 32 tokens as f32, in rows `stride` apart; tokens after the end of the part become zeros.
 template <class T>
 __device__ void load_window(float* to, int stride, const KvHalf<T>& half, const std::int64_t* kv_rows, int padded_dim) {
   constexpr int kVector = 16 / sizeof(T);
@@ -98,10 +98,10 @@ __device__ void load_window(float* to, int stride, const KvHalf<T>& half, const 
 struct Query {
   int head;
   std::int64_t row;
-  int first, last;  ///< tokens that it sees
+  int first, last;  ///< first and last token that the query attends to
 };
 
-/// What a block of threads does: some query heads of one KV head, of the rows of a tile.
+/// Work of a block of threads: some query heads of one KV head, for the rows of a tile.
 struct TileWork {
   AttentionTile tile;
   int kv_head, first_head, n_heads, n_queries;
@@ -135,7 +135,7 @@ __device__ inline float score_of(float dot, const AttentionRows& rows, const Que
   return fmaf(__fsub_rn(rounded_bias(slope, token), rounded_bias(slope, query.last)), rows.rounded_slope_scale, score);
 }
 
-/// q k^T of a window, a token a thread, for the queries of this warp.
+/// Computes q k^T of a window for the queries of this warp; each thread has one token.
 template <int kQueries>
 __device__ void multiply_window(float (&dots)[kQueries / kWarps], const SharedTiles<kQueries>& tiles, int dim) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
@@ -152,10 +152,11 @@ __device__ void multiply_window(float (&dots)[kQueries / kWarps], const SharedTi
   }
 }
 
-/// The weights of a window's tokens for the queries of this warp. A window of which a query sees nothing changes no bit.
+/// Computes the softmax weights of a window's tokens for the queries of this warp. A window in which a query attends to no
+/// token changes no bit of its result.
 template <int kQueries>
-__device__ void weigh_window(const SharedTiles<kQueries>& tiles, SoftmaxState (&state)[kQueries / kWarps], const TileWork& work,
-                             const AttentionRows& rows, const Shape& shape, int token) {
+__device__ void weigh_window(const SharedTiles<kQueries>& tiles, SoftmaxState (&state)[kQueries / kWarps],
+                             const TileWork& work, const AttentionRows& rows, const Shape& shape, int token) {
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   float dots[kQueries / kWarps] = {};
   multiply_window(dots, tiles, shape.padded_dim);
@@ -178,7 +179,7 @@ __device__ void weigh_window(const SharedTiles<kQueries>& tiles, SoftmaxState (&
   }
 }
 
-/// part = part * factor + weights V.
+/// tiles.part = tiles.part * factor + weights V, for the tokens of a window.
 template <int kQueries>
 __device__ void add_window(const SharedTiles<kQueries>& tiles, const Shape& shape, int n_queries) {
   for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) {
@@ -205,11 +206,11 @@ __device__ void add_window(const SharedTiles<kQueries>& tiles, const Shape& shap
   }
 }
 
-/// Windows of one part: `tiles.part` and `state` are what they add up to.
+/// Computes one part window by window: `tiles.part` becomes its weighted sum of V, `state` its softmax state.
 template <class T, int kQueries>
-__device__ void attend_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&state)[kQueries / kWarps], const KvHalf<T>& k_half,
-                            const KvHalf<T>& v_half, const TileWork& work, const AttentionRows& rows, const Shape& shape,
-                            int begin, int end) {
+__device__ void attend_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&state)[kQueries / kWarps],
+                            const KvHalf<T>& k_half, const KvHalf<T>& v_half, const TileWork& work,
+                            const AttentionRows& rows, const Shape& shape, int begin, int end) {
   const std::int32_t* const table = rows.block_tables + static_cast<std::int64_t>(work.tile.seq) * rows.max_blocks;
   const int dim = shape.padded_dim;
   for (int i = threadIdx.x; i < kQueries * dim; i += kThreads) tiles.part[i] = 0;
@@ -231,14 +232,15 @@ __device__ void attend_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&s
   __syncthreads();
 }
 
-/// Where the part of a query waits for the others: head_dim values, the largest score and the sum.
+/// Address at which a part of a query is stored until the merge: head_dim sums, the largest score and the sum of weights.
 __device__ inline float* partial_of(float* partials, const Shape& shape, const Query& query, int n_parts, int part) {
   return partials + ((query.row * shape.n_heads + query.head) * n_parts + part) * (shape.head_dim + 2);
 }
 
 template <int kQueries>
-__device__ void keep_part(float* partials, const SharedTiles<kQueries>& tiles, const SoftmaxState (&state)[kQueries / kWarps],
-                          const TileWork& work, const AttentionRows& rows, const Shape& shape, int part) {
+__device__ void keep_part(float* partials, const SharedTiles<kQueries>& tiles,
+                          const SoftmaxState (&state)[kQueries / kWarps], const TileWork& work, const AttentionRows& rows,
+                          const Shape& shape, int part) {
   for (int at = 0; at < work.n_queries; ++at) {
     float* const to = partial_of(partials, shape, work.query(rows, shape, at), rows.n_parts, part);
     for (int d = threadIdx.x; d < shape.head_dim; d += kThreads) to[d] = tiles.part[at * shape.padded_dim + d];
@@ -253,10 +255,10 @@ __device__ void keep_part(float* partials, const SharedTiles<kQueries>& tiles, c
   }
 }
 
-/// tiles.total and `total` become those of both.
+/// Merges tiles.part and `state` into tiles.total and `total`.
 template <int kQueries>
-__device__ void add_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&total)[kQueries / kWarps], const SoftmaxState (&state)[kQueries / kWarps],
-                         const TileWork& work, const Shape& shape) {
+__device__ void add_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&total)[kQueries / kWarps],
+                         const SoftmaxState (&state)[kQueries / kWarps], const TileWork& work, const Shape& shape) {
 #pragma unroll
   for (int i = 0; i < kQueries / kWarps; ++i) {
     const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
@@ -273,7 +275,7 @@ __device__ void add_part(const SharedTiles<kQueries>& tiles, SoftmaxState (&tota
   __syncthreads();
 }
 
-/// What the values of a query are multiplied with and divided by in the end.
+/// The factor (x) and the divisor (y) that finish the weighted values of a query, its sink included.
 __device__ inline float2 last_factors(SoftmaxState total, const AttentionRows& rows, int head) {
   float factor = 1;
   if (rows.sinks != nullptr) factor = merge(total, {rows.sinks[head], 1}).x;
@@ -282,8 +284,9 @@ __device__ inline float2 last_factors(SoftmaxState total, const AttentionRows& r
 __device__ inline float finished(float value, float2 factors) { return __fdiv_rn(__fmul_rn(value, factors.x), factors.y); }
 
 template <int kQueries>
-__device__ void store_total(const Rows& out, const SharedTiles<kQueries>& tiles, const SoftmaxState (&total)[kQueries / kWarps],
-                            const TileWork& work, const AttentionRows& rows, const Shape& shape) {
+__device__ void store_total(const Rows& out, const SharedTiles<kQueries>& tiles,
+                            const SoftmaxState (&total)[kQueries / kWarps], const TileWork& work, const AttentionRows& rows,
+                            const Shape& shape) {
 #pragma unroll
   for (int i = 0; i < kQueries / kWarps; ++i) {
     const int at = i * kWarps + static_cast<int>(threadIdx.x) / kWarp;
@@ -314,7 +317,7 @@ __global__ void __launch_bounds__(kThreads)
     tiles.total[i] = 0;
   }
   for (int i = threadIdx.x; i < kQueries * kTokens; i += kThreads) tiles.weights[i] = 0;
-  // Rows of a tile follow each other: the first one's first token, and the last one's last.
+  // Rows of a tile are consecutive: the first row attends to the first token, the last row to the last token.
   const int first = work.query(rows, shape, 0).first / kTokens * kTokens;
   const int end = work.query(rows, shape, work.n_queries - 1).last + 1;
   SoftmaxState total[kQueries / kWarps];
@@ -333,7 +336,7 @@ __global__ void __launch_bounds__(kThreads)
   if (rows.n_splits == 1) store_total(out, tiles, total, work, rows, shape);
 }
 
-/// A block has one head of the rows of a tile.
+/// Merges the parts of each row in order. A block of threads has one head of the rows of a tile.
 __global__ void merge_parts(Rows out, AttentionRows rows, Shape shape, float* partials) {
   const AttentionTile tile = rows.tiles[blockIdx.x];
   const int head = static_cast<int>(blockIdx.y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device can do at most: reading, and the instructions that multiply.
+// Kernels that measure the device's ceilings: reads from memory, and the instructions that multiply.
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
@@ -19,7 +19,7 @@ __global__ void read_vectors(const uint4* data, std::size_t n, float* sink) {
     const uint4 four = __ldcs(data + i);
     bits ^= four.x ^ four.y ^ four.z ^ four.w;
   }
-  if (bits == 0x9e3779b9U) *sink = 1;  // seldom true, and nobody else can know that
+  if (bits == 0x9e3779b9U) *sink = 1;  // rarely true, but the compiler cannot know and so cannot remove the reads
 }
 
 __global__ void multiply_floats(float* sink, float factor) {
@@ -64,7 +64,7 @@ __global__ void multiply_bytes(float* sink, std::uint32_t seed) {
 
 unsigned blocks_of(int n_processors) { return static_cast<unsigned>(kBlocksOfProcessor * n_processors); }
 
-/// Products of 16 x 8 x `k`, two operations each number, of all warps.
+/// Operations of all warps, which compute products of 16 x 8 x `k`; a multiply-add counts two.
 double operations_of(int n_processors, int k) {
   return 2.0 * 16 * 8 * k * kChains * kIterations * kWarpsOfBlock * blocks_of(n_processors);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aborts when CUDA says that something failed which cannot fail in a correct program on a sound device.
+// check(): aborts if a CUDA call has failed. For calls that cannot fail in a correct program on a working device.
 #pragma once
 
 #include <cuda_runtime_api.h>

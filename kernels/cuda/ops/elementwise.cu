@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that look at one number of each row at a time.
+// Elementwise operations on rows.
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// map(number, row, column) for all.
+/// Calls map(element, row, column) for each element of x.
 template <class Map>
 __global__ void map_numbers(Rows x, Map map) {
   const std::int64_t row = blockIdx.x, column = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
@@ -34,7 +34,7 @@ struct Scale {
 };
 struct Clamp {
   float limit;
-  // Of NaN nothing is less: it stays.
+  // Comparisons with NaN are false, so NaN stays NaN.
   __device__ void operator()(float& x, std::int64_t, std::int64_t) const { x = x < -limit ? -limit : x > limit ? limit : x; }
 };
 struct SoftCap {
@@ -52,7 +52,7 @@ struct Gather {
     x = from.data[rows[row] * from.stride + column];
   }
 };
-/// Of x, whose rows go where `rows` says.
+/// Mapped over the elements of x: row r of x is added to row rows[r] of `to`.
 struct AddRows {
   Rows to;
   const std::int32_t* rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes become weights in bf16, the same bits that multiply_few() multiplies.
+// Expands codes to weights in bf16, with the same bits that multiply_few() multiplies.
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kWarps = 8;
 
-/// A warp has a quad of a tile.
+/// Each warp expands one Quad of a tile.
 template <class Piece>
 __global__ void expand_tiles(uint4* to, TiledWeights w, std::int64_t first_tile, std::int64_t n_quads) {
   __shared__ float book[16];

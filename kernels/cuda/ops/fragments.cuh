@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of weights as the threads of a warp hold them: reading, turning codes into bf16, and the product of a tile.
+// Weight fragments of mma.m16n8k16, as the threads of a warp hold them: loading, conversion of codes to bf16, the product.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -10,18 +10,18 @@
 
 namespace lathe::kernels::cuda {
 
-/// What kernels know of a matrix in tiles.
+/// Kernel argument for a matrix in tiles.
 struct TiledWeights {
   const uint4* weights;
   const void* scales;
   int n_steps;
   int n_groups;
-  int group_shift;  ///< a group has 2^group_shift of k; 31: all
-  float off;        ///< what is taken from a whole code to get its number
-  float book[16];   ///< numbers of codes of 4 bits that are no whole ones
+  int group_shift;  ///< log2 of the k of a group; 31: one group for the whole row
+  float off;        ///< StoredMatrix::off
+  float book[16];   ///< StoredMatrix::book
 };
 
-/// Sixteen outputs by eight rows: c += a b over 16 of k, products exact, sums in f32.
+/// c += a b for 16 outputs, 8 rows and 16 k; products are exact, sums in f32.
 __device__ inline void multiply_add(float (&c)[4], const std::uint32_t (&a)[4], uint2 b) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -33,12 +33,12 @@ __device__ inline std::uint32_t packed(float low, float high) {
   return *reinterpret_cast<const std::uint32_t*>(&both);
 }
 
-/// A scale and what is taken or added beside it, for the rows r and r + 8 of a thread.
+/// Scales, and zero points or minimums, of the two matrix rows r and r + 8 of a thread.
 struct Scales {
   float2 scale, offset;
 };
 
-/// The same as it is stored.
+/// Scales of rows r and r + 8 as they are stored.
 template <ScaleKind kKind>
 struct StoredScales;
 template <>
@@ -77,11 +77,11 @@ __device__ inline float weight_of(float number, float scale, float offset) {
   return number * scale;
 }
 
-// 2^23: as a float its last bit is worth 1, so that a code becomes one by taking the place of its lowest bits.
+// The float 2^23, whose last bit has the value 1: with a code in its lowest bits it is the float 2^23 + code.
 inline constexpr std::uint32_t kWholeBits = 0x4b000000U;
 inline constexpr float kWhole = 8388608.0F;
 
-/// Numbers 2 i and 2 i + 1 of four that have 8 bits each.
+/// Values of codes 2 i and 2 i + 1 of four 8-bit codes.
 template <Storage kStorage>
 __device__ inline float2 numbers_of(std::uint32_t four, int i, float off) {
   if constexpr (kStorage == Storage::e4m3) {
@@ -95,7 +95,7 @@ __device__ inline float2 numbers_of(std::uint32_t four, int i, float off) {
   }
 }
 
-/// Four steps of a tile of 16 outputs, as a thread holds them.
+/// Weights of four steps (64 k) of a tile of 16 outputs, as far as one thread holds them.
 template <Storage kStorage, ScaleKind kKind, bool kHasBook>
 struct Quad {
   static constexpr int kLoads = kStorage == Storage::bf16 ? 4 : kStorage == Storage::code4 ? 1 : 2;
@@ -116,7 +116,7 @@ struct Quad {
     if constexpr (kStorage != Storage::bf16) load_scales(w, tile, quad, lane);
   }
 
-  /// The fragment of step i. `book`: 16 numbers in shared memory.
+  /// Computes the fragment of step i in bf16. `book`: the 16 values of the codebook, in shared memory.
   __device__ void fragment(int i, const TiledWeights& w, const float* book, std::uint32_t (&a)[4]) const {
     if constexpr (kStorage == Storage::bf16) {
       a[0] = data[i].x, a[1] = data[i].y, a[2] = data[i].z, a[3] = data[i].w;
@@ -130,7 +130,7 @@ struct Quad {
   }
 
  private:
-  /// A group has one to four of the steps, or more.
+  /// Loads the scales of the four steps. A group covers one step, two, four, or more.
   __device__ void load_scales(const TiledWeights& w, std::int64_t tile, int quad, int lane) {
     const auto* const from = static_cast<const StoredScales<kKind>*>(w.scales) + tile * w.n_groups * 8 + lane / 4;
     const int first = quad * kQuad >> w.group_shift;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The KV cache of a layer as kernels see it, and its numbers.
+// Kernel view of a layer's KV cache, and conversion of its elements.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -33,7 +33,7 @@ __device__ inline void store_number(__nv_bfloat16& to, float x) { to = __float2b
 __device__ inline void store_number(E4m3& to, float x) { to.bits = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3); }
 __device__ inline void store_number(E5m2& to, float x) { to.bits = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E5M2); }
 
-/// K or V of a layer: heads of tokens, and in 8 bits a scale for each.
+/// K or V of a layer: elements [block][kv_head][token][head_dim], and for i8 a scale for each head of each token.
 template <class T>
 struct KvHalf {
   T* numbers;
@@ -59,7 +59,7 @@ KvHalf<T> kv_half(const KvLayer& layer, bool is_v) {
           shape.head_dim};
 }
 
-/// Calls body with a number of the cache's type.
+/// Calls body with a zero of the cache's element type.
 template <class Body>
 void for_kv_type(Dtype dtype, const Body& body) {
   switch (dtype) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// K and V of new tokens into the cache. Scales of 8 bits: kernels/formats/kv_int8.h.
+// Writes K and V of new tokens to the cache. Scales of 8-bit caches: kernels/formats/kv_int8.h.
 #include "kernels/cuda/ops/kv.cuh"
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {
 
-/// What 1 of 8 bits stands for, the same in all threads of the warp that has the head.
+/// Scale of a head's 8-bit codes: the largest magnitude / 127, or NaN if an element is infinite or NaN. All threads of the
+/// warp that has the head return the same scale.
 __device__ float scale_of_head(const float* head, int head_dim) {
   float largest = 0, poison = 0;  // 0 times infinity, or times NaN, is NaN
   for (int d = threadIdx.x; d < head_dim; d += kWarp) {
@@ -36,7 +37,7 @@ __device__ void write_head(const KvHalf<T>& half, std::int64_t slot, int kv_head
   }
 }
 
-/// A warp has one head of K or V of one row.
+/// Each warp writes one head of K or V of one row.
 template <class T>
 __global__ void write_heads(KvHalf<T> k_half, KvHalf<T> v_half, Rows k, Rows v, const std::int32_t* slots) {
   const std::int64_t row = blockIdx.x;

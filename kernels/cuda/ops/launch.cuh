@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What functions that launch kernels share.
+// Helpers of the functions that launch kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,7 +28,7 @@ inline TiledWeights tiled(const StoredMatrix& matrix) {
   return w;
 }
 
-/// Calls body with a Quad of the kind that the matrix has. Requires: a matrix in tiles.
+/// Calls body with a Quad of the matrix's storage and scales. Requires: a matrix of codes in tiles.
 template <class Body>
 void for_codes(const StoredMatrix& matrix, const Body& body) {
   const Storage storage = matrix.layout.storage;

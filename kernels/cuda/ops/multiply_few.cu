@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with few rows: bound by reading the weights. A block of threads has 16 outputs and all rows; its warps take
-// chunks of k in turn, whose sums are added in order, as multiply_many() adds them.
+// Products with few rows, bound by reading the weights. A block of threads has 16 outputs and all rows of a launch; its
+// warps share the chunks of k. Sums of chunks are added in order, as in multiply_many().
 #include <algorithm>
 
 #include "kernels/cuda/ops/fragments.cuh"
@@ -13,13 +13,13 @@ namespace {
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarp;
 constexpr int kQuadsOfChunk = kChunk / kQuad;
-// Sums of chunks that wait in shared memory: blocks of 16 KB leave room for several on a processor.
+// Shared memory for sums of chunks: with 16 KB each, several blocks of threads fit on a multiprocessor.
 constexpr int kSumBytes = 16 << 10;
 constexpr int kTileSums = kTile * kRowTile;
-// Tiles of rows that one launch has: sums of more find no registers.
+// Most row tiles of one launch: sums of more do not fit into registers.
 constexpr int kMostRowTiles = 8;
 
-/// Sums of one chunk: c[t] of 8 rows each.
+/// Adds the products of one chunk of k to c; c[t] has the sums of row tile t.
 template <class Piece, int kRowTiles>
 __device__ void multiply_chunk(float (&c)[kRowTiles][4], const TiledWeights& w, const uint2* x, std::int64_t tile, int chunk,
                                int n_rows, const float* book) {

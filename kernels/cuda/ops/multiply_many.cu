@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with many rows: a block of threads has 128 outputs and 128 rows, pieces of 64 k come through shared memory.
-// Sums are those of multiply_few(), bit by bit: each 256 of k by themselves, then one after the other.
+// Products with many rows: a block of threads has 128 outputs and 128 rows, which pass through shared memory in stages of
+// 64 k. Sums have the same bits as in multiply_few(): each chunk of 256 k is summed separately, and chunks are added in
+// order.
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
@@ -11,17 +12,17 @@ constexpr int kThreads = kWarps * kWarp;
 constexpr int kStages = 4;
 constexpr int kStageSteps = 4;  // 64 of k
 constexpr int kChunkStages = kChunk / (kStageSteps * kStep);
-constexpr int kTileVectors = kStageSteps * kWarp;         // of 16 bytes, of a tile of 16 outputs
-constexpr int kRowTileVectors = kStageSteps * kWarp / 2;  // of a tile of 8 rows
+constexpr int kTileVectors = kStageSteps * kWarp;         // 16-byte vectors of a stage for a tile of 16 outputs
+constexpr int kRowTileVectors = kStageSteps * kWarp / 2;  // 16-byte vectors of a stage for a tile of 8 rows
 
-/// 16 bytes from memory to shared memory, or zeros.
+/// Copies 16 bytes from global to shared memory asynchronously; writes zeros if not `is_there`.
 __device__ inline void copy_async(void* to, const void* from, bool is_there) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
   const int n_bytes = is_there ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(address), "l"(from), "r"(n_bytes));
 }
 
-/// How a block divides its outputs and rows among its warps.
+/// Division of the outputs and rows of a block of threads among its warps.
 template <int kOutTiles, int kRowTiles, int kWarpsOut>
 struct Cut {
   static constexpr int kOut = kOutTiles, kRow = kRowTiles;
@@ -151,7 +152,7 @@ void launch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatr
                     .n_row_tiles = static_cast<int>(div_up(x.n_rows, kRowTile))};
   check(cudaFuncSetAttribute(multiply<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(C::kSharedBytes)),
         "shared memory of a product");
-  // Blocks of one x side by side: they share the weights, which are the larger part, in the cache.
+  // Blocks with the same outputs are adjacent, so that they share the weights, the larger operand, in the cache.
   const dim3 grid(static_cast<unsigned>(div_up(in.n_row_tiles, C::kRow)),
                   static_cast<unsigned>(div_up(in.n_tiles, C::kOut)));
   multiply<C><<<grid, kThreads, C::kSharedBytes, stream>>>(out.data, out.stride, in, static_cast<int>(x.n_rows),

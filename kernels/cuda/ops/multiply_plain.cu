@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in f32, of weights in f32 or f16: what a model is compared with others by. A warp has two outputs and eight rows;
-// each of its threads adds up every 32nd four of k, and they meet in a tree, so that a row's bits do not depend on its
-// company.
+// Products in f32 with weights in f32 or f16, for comparing results with other implementations. A warp has two outputs and
+// eight rows; each thread sums every 32nd group of four k, and a tree adds the threads' sums, so that a row's bits do not
+// depend on the rest of the batch.
 #include <type_traits>
 
 #include "kernels/cuda/ops/launch.cuh"
@@ -10,7 +10,7 @@ namespace lathe::kernels::cuda {
 namespace {
 
 constexpr int kWarps = 4;
-constexpr int kOutputs = 2;  // of a warp
+constexpr int kOutputs = 2;  // outputs of a warp
 
 __device__ inline float4 load_four(const float* from) { return *reinterpret_cast<const float4*>(from); }
 __device__ inline float4 load_four(const __half* from) {

@@ -9,7 +9,7 @@ namespace {
 constexpr int kRowThreads = 512;
 constexpr int kHeadThreads = 32;
 
-/// The sum over all threads of a block, the same in each; added in one order.
+/// The sum over all threads of a block, returned to each of them; the order of the additions is fixed.
 template <int kThreads>
 __device__ float sum_of_block(float number) {
   for (int other = kWarp / 2; other > 0; other /= 2) number += __shfl_xor_sync(0xffffffffU, number, other);
@@ -24,7 +24,7 @@ __device__ float sum_of_block(float number) {
   return number;
 }
 
-/// A block has one row of n numbers; `delta` may be null. Calls also(i, number) for each.
+/// Normalises one row of n elements with a block of threads; `delta` may be null. Calls also(i, value) for each result.
 template <int kThreads, class Also>
 __device__ void norm_row(float* out, float* x, const float* delta, int n, const NormRows& norm, const float* weight,
                          const float* bias, const Also& also) {

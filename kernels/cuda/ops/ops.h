@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of a CUDA device as functions that put kernels into a stream. Pointers are of memory that the device reads;
-// what is named `host` is not. Shapes and equations: kernels/api/backend.h, at the operation of the same name.
+// CUDA operations: functions that launch kernels in a stream. Pointers refer to memory that the device reads.
+// Shapes and equations: kernels/api/backend.h, at the operation of the same name.
 #pragma once
 
 #include <cstddef>
@@ -16,59 +16,59 @@ namespace lathe::kernels::cuda {
 
 using Stream = CUstream_st*;
 
-/// Rows of numbers, `stride` numbers apart.
+/// Rows of f32 elements, `stride` elements apart.
 struct Rows {
   float* data = nullptr;
   std::int64_t stride = 0;
   std::int64_t n_rows = 0, n_columns = 0;
 };
 
-/// A matrix as it lies on the device, and what its codes stand for.
+/// A weight matrix in device memory, and the values of its codes.
 struct StoredMatrix {
   MatrixLayout layout;
   const void* weights = nullptr;
   const void* scales = nullptr;
   const std::int32_t* order = nullptr;  ///< PackedMatrix::input_order(), on the device
-  float off = 0;                        ///< a whole code less this is its number
-  bool has_book = false;
-  float book[16] = {};
+  float off = 0;                        ///< without a codebook, the value of a code is code - off
+  bool has_book = false;                ///< the value of a 4-bit code is book[code]
+  float book[16] = {};                  ///< codebook
 };
 
-/// x as a matrix takes it: bf16 as x_place() says, or f32 [n_rows][padded_k].
+/// Activations x prepared for a product: bf16 in the layout of x_place(), or f32 [n_rows][padded_k].
 struct PreparedX {
   void* data = nullptr;
   std::int64_t n_rows = 0;
   std::int64_t padded_k = 0;
   bool is_bf16 = true;
 };
-/// Units: bytes.
+/// Units: bytes of PreparedX::data.
 constexpr std::int64_t prepared_bytes(std::int64_t n_rows, std::int64_t padded_k, bool is_bf16) {
   return round_up(n_rows, kRowTile) * padded_k * (is_bf16 ? 2 : 4);
 }
 
 // ---- products
-/// x [n_rows, k] in the order of the matrix's inputs.
+/// to[row][i] = x[row][order[i]], padded with zeros; `order` null: x[row][i].
 void prepare(Stream stream, const PreparedX& to, const Rows& x, const std::int32_t* order);
-/// What an MLP multiplies with `down`: act(gate) * up, or act(up) where gate has no data.
+/// Prepares the input of an MLP's `down`: act(gate) * up, or act(up) if gate has no data. `order` as in prepare().
 void prepare_activated(Stream stream, const PreparedX& to, const Rows& gate, const Rows& up, Activation activation,
                        const std::int32_t* order);
 /// out = x matrix^T + bias. Requires: a matrix in tiles, at most kMaxFewRows rows.
 void multiply_few(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
-/// reads the weights once for each 64.
+/// reads the weights once for each 64 rows.
 inline constexpr std::int64_t kMaxFewRows = 128;
-/// The same of any number of rows. Requires: bf16 in tiles.
+/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles.
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
-/// The same of a matrix in rows.
+/// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.
 void multiply_plain(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
-/// Tiles [first, first + count) of a matrix with codes, as bf16 in tiles.
+/// Expands tiles [first_tile, first_tile + n_tiles) of a matrix with codes to bf16 in tiles.
 void expand(Stream stream, void* to, const StoredMatrix& matrix, std::int64_t first_tile, std::int64_t n_tiles);
 
 // ---- packing
-/// Rows of f32, f16 or bf16 [n_rows, k] into rows [row_begin, ...) of a matrix without codes.
+/// Packs rows of f32, f16 or bf16 [n_rows, k] into rows [row_begin, row_begin + n_rows) of a matrix without codes.
 void pack_floats(Stream stream, const StoredMatrix& to, std::int64_t row_begin, const void* source, Dtype dtype,
                  std::int64_t n_rows);
-/// Rows of codes [n_rows, k], and their scales [n_rows, n_groups][2]: scale, and what lies beside it.
+/// Packs rows of codes [n_rows, k] and their scales [n_rows, n_groups][2]: the scale, then the zero point or minimum.
 void pack_codes(Stream stream, const StoredMatrix& to, std::int64_t row_begin, const std::uint8_t* codes,
                 const float* scales, std::int64_t n_rows, std::int64_t n_groups);
 
@@ -76,10 +76,10 @@ void pack_codes(Stream stream, const StoredMatrix& to, std::int64_t row_begin, c
 struct NormRows {
   NormKind kind = NormKind::rms;
   const float* weight = nullptr;
-  const float* bias = nullptr;  ///< null: none
+  const float* bias = nullptr;  ///< null: no bias
   float eps = 0;
 };
-/// x += delta (unless it has no data); out = norm(x), and the same as a matrix takes it unless `prepared` has no data.
+/// x += delta if delta has data; out = norm(x); if `prepared` has data, it receives norm(x) prepared for a product.
 void norm(Stream stream, const Rows& out, const Rows& x, const Rows& delta, const NormRows& norm, const PreparedX& prepared);
 void norm_heads(Stream stream, const Rows& x, int n_heads, const NormRows& norm, bool has_own_weights);
 void add(Stream stream, const Rows& x, const Rows& delta);
@@ -94,28 +94,28 @@ void add_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t*
 void rope(Stream stream, const Rows& x, int n_heads, int head_dim, const std::int32_t* positions, const Rows& cos,
           const Rows& sin, RopeStyle style);
 
-// ---- the KV cache: K [block][kv_head][token][head_dim], V in the same order, and behind them, in 8 bits, a scale of each
-// head of each token
+// ---- the KV cache: K [block][kv_head][token][head_dim], V in the same order, and for i8 after them the scales of K and of
+// V, one for each head of each token
 void kv_write(Stream stream, const KvLayer& layer, const Rows& k, const Rows& v, const std::int32_t* slots);
 
-/// Who attends to what.
+/// Rows of a step and the tokens that they attend to.
 struct AttentionRows {
   const AttentionTile* tiles = nullptr;
   int n_tiles = 0;
   int n_queries = kManyQueries;
   int n_splits = 1;
-  int n_parts = 1;  ///< of the longest context
+  int n_parts = 1;  ///< parts of the longest context
   const std::int32_t* block_tables = nullptr;
   int max_blocks = 0;
-  const float* slopes = nullptr;  ///< null: none
-  const float* sinks = nullptr;   ///< null: none
+  const float* slopes = nullptr;  ///< null: no ALiBi
+  const float* sinks = nullptr;   ///< null: no sinks
   float rounded_slope_scale = 0;
   float scale = 1;
   int window = 0;
   float soft_cap = 0;
   bool is_causal = true;
 };
-/// `partials`: partial_floats() of attention_tiling.h; not read where there is one split.
+/// `partials`: space for partial_floats() (attention_tiling.h); unused if n_splits is 1.
 void attention(Stream stream, const Rows& out, const Rows& q, int n_heads, const KvLayer& layer, const AttentionRows& rows,
                float* partials);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of weights, or of codes and scales, to their places in a matrix.
+// Packs rows of weights, or of codes and scales, in the layout of a matrix.
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
@@ -40,7 +40,7 @@ __global__ void pack_code_rows(MatrixLayout layout, std::uint8_t* weights, std::
     weights[place] = code;
     return;
   }
-  // Eight codes of two rows share a word: each thread changes its own bits alone.
+  // Eight codes of two rows share a 32-bit word, so each thread changes only its own four bits, atomically.
   const unsigned shift = static_cast<unsigned>(place % 8) * 4;
   auto* const word = reinterpret_cast<unsigned*>(weights) + place / 8;
   atomicAnd(word, ~(0xfU << shift));

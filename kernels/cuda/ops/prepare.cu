@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// x as matrices take it: in the order of their inputs, filled up with zeros, and in bf16 where they multiply that.
+// Prepares x for products: columns in the matrix's input order, padded with zeros, and in bf16 unless the product is in f32.
 #include "kernels/cuda/ops/activations.cuh"
 #include "kernels/cuda/ops/launch.cuh"
 #include "kernels/cuda/ops/prepared.cuh"

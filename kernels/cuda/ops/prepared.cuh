@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing numbers of x as matrices take them.
+// Stores elements of PreparedX.
 #pragma once
 
 #include <cuda_bf16.h>

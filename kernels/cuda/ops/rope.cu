@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary positions. Source: Su et al. 2021.
+// Rotary position embedding (RoPE). Source: Su et al. 2021.
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// A thread turns one pair of one head.
+/// Each thread rotates one pair of one head.
 __global__ void turn(Rows x, int n_heads, int head_dim, const std::int32_t* positions, Rows cos, Rows sin, RopeStyle style) {
   const int half = static_cast<int>(cos.n_columns), at = static_cast<int>(blockIdx.y) * kThreads + threadIdx.x;
   if (at >= n_heads * half) return;
