@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint is, read from its headers, and what it would take to load it.
+// ModelInfo: description of a checkpoint, read from its headers. FitEstimate: memory that loading it would take.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace lathe::engine {
 
-/// What the files say, without reading weights.
+/// Description of a checkpoint from its files, without reading weights.
 struct ModelInfo {
   std::string path;
-  std::string name;          ///< of the folder
+  std::string name;          ///< name of the folder
   std::string architecture;  ///< "LlamaForCausalLM"
   std::string file_format;   ///< "safetensors"
   std::int64_t n_parameters = 0;
@@ -28,72 +28,73 @@ struct ModelInfo {
   double rope_theta = 0;
   std::string rope_scaling;  ///< "none", "linear x2", "llama3 x8"
   bool tied_embeddings = false;
-  bool has_chat_template = false;           ///< for chats without tools
-  std::vector<std::string> chat_templates;  ///< their names; a single one is "default"
+  bool has_chat_template = false;           ///< there is a template for chats without tools
+  std::vector<std::string> chat_templates;  ///< names of all templates; a single one is "default"
   std::string tokenizer;                    ///< "sentencepiece", "bpe"
   std::optional<std::int32_t> bos_id;
-  std::vector<std::int32_t> eos_ids;  ///< each ends an answer; those of the tokenizer belong to them once it is loaded
-  std::string stored_dtype;           ///< of most weights that do not stay codes; what quantized ones become otherwise
-  /// "int8_g32": the weight format that the matrices of the layers, and that of the head, have in the files and stay in
-  /// unless options say otherwise; of several "int4_g32_min + int8_g16". Empty: not quantized, or in a way that is not kept.
+  std::vector<std::int32_t> eos_ids;  ///< tokens that end an answer; loading adds the tokenizer's
+  std::string stored_dtype;           ///< dtype of most weights that are not kept as codes; quantized weights decode to it
+  /// Weight format of the layers' matrices, and of the head, in the files: "int8_g32", or several as
+  /// "int4_g32_min + int8_g16". A load keeps it unless options say otherwise. Empty: not quantized, or codes are not kept.
   std::string stored_quantization, stored_head_quantization;
-  std::string stored_expert_quantization;  ///< the same of experts, which are not among those matrices
-  /// Layer by layer, where they differ: of Q, K and V; of attention's output; of gate and up; of down; of experts' gate and
-  /// up; of their down.
+  std::string stored_expert_quantization;  ///< weight format of the experts, which stored_quantization does not include
+  /// Weight formats layer by layer, if layers differ: of Q, K and V; of attention's output; of gate and up; of down; of the
+  /// experts' gate and up; of the experts' down.
   std::vector<std::array<std::string, 6>> stored_layer_quantizations;
-  bool has_input_orders = false, has_expert_input_orders = false;  ///< of those matrices: their rows are in another order
-  std::string quantization_scheme;                       ///< of the files: "gptq: 7 int4, groups of 128"; empty: none
-  std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts
+  bool has_input_orders = false, has_expert_input_orders = false;  ///< matrices, or experts, have an input order (desc_act)
+  std::string quantization_scheme;                       ///< scheme of the files: "gptq: 7 int4, groups of 128"; or empty
+  std::map<std::string, std::int64_t> tensors_by_dtype;  ///< number of tensors of each dtype
   std::vector<std::string> warnings;
   bool is_demo = false;  ///< the bundled model
 
-  /// What most of its matrices stay in. Empty: nothing stays in codes.
+  /// Weight format that most matrices keep. Empty: no codes are kept.
   const std::string& kept_quantization() const {
     return stored_expert_quantization.empty() ? stored_quantization : stored_expert_quantization;
   }
 };
 
-/// What the model in a folder is called, by its path alone: the folder's name; in the Hugging Face cache
-/// (models--org--name/snapshots/<revision>) "org/name"; of a GGUF file its name without the ending, and without the number
-/// in a set.
+/// Name of the model at a path, from the path alone: the folder's name; in the Hugging Face cache
+/// (models--org--name/snapshots/<revision>) "org/name"; for a GGUF file the file name without its ending and without the
+/// number of a split file.
 std::string checkpoint_name(const std::string& path);
 
-/// File names of the GGUF models that lie in a folder, in order; of a set the first file. Without projectors ("mmproj"),
-/// which are no models by themselves. Empty for a folder that cannot be read.
+/// File names of the GGUF models in a folder, sorted; for a split model the first file. Projectors ("mmproj") are left out,
+/// since they are only parts of models. Empty for a folder that cannot be read.
 std::vector<std::string> gguf_models_in(const std::string& folder);
 
 /// A model in the store of ollama.
 struct OllamaModel {
-  std::string name;  ///< as ollama says it: "llama3.2:1b", "hf.co/org/model:Q4_K_M"
-  std::string path;  ///< of the GGUF blob, which may be missing; of the manifest when that names none
+  std::string name;  ///< name in ollama: "llama3.2:1b", "hf.co/org/model:Q4_K_M"
+  std::string path;  ///< path of the GGUF blob, which may be missing; of the manifest if that names no blob
 };
-/// What the manifests of a store name, in order. Empty for a folder that is no store.
+/// Models that the manifests of a store name, sorted. Empty for a folder that is not a store.
 std::vector<OllamaModel> ollama_models_in(const std::string& store);
 
-/// Whether a path is that of a GGUF file: by the ending, or by its first bytes (blobs of ollama have no ending).
+/// True if a path is a GGUF file, by its ending or by its first bytes (blobs of ollama have no ending).
 bool is_gguf_file(const std::string& path);
 
+/// Reads the description of a checkpoint.
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
 Result<ModelInfo> inspect_checkpoint(const std::string& path);
 
 enum class FitVerdict : std::uint8_t { fits, tight, wont_fit, unknown };
 std::string_view name_of(FitVerdict verdict);  ///< "Fits", "Tight", "Won't fit", "Unknown"
 
-/// KV blocks of the layers that see no more than a window, where others see farther.
+/// KV blocks of the layers with a sliding window shorter than that of other layers.
 struct FitWindow {
   std::int64_t window = 0;  ///< tokens
   std::int64_t n_layers = 0, n_blocks = 0;
 };
 
-/// Units: bytes. Computed by the functions that allocate.
+/// Memory that a load would take. Units: bytes. Computed by the functions that allocate.
 struct FitEstimate {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
-  std::int64_t free = 0;      ///< now, plus `returned`
-  std::int64_t returned = 0;  ///< what unloading the present model gives back
+  std::int64_t free = 0;      ///< memory free now, plus `returned`
+  std::int64_t returned = 0;  ///< memory that unloading the present model will free
   std::int64_t n_blocks = 0, max_model_len = 0;
-  std::vector<FitWindow> windows{};  ///< beside n_blocks, which are those of all other layers
+  std::vector<FitWindow> windows{};  ///< window layers, in addition to n_blocks, which all other layers have
   FitVerdict verdict = FitVerdict::unknown;
-  /// The largest number there is when the sum would be larger still.
+  /// The sum, or the largest int64 if the sum overflows.
   std::int64_t total() const {
     std::int64_t sum = 0;
     for (const std::int64_t part : {weights, kv, activations, other}) {

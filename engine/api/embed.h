@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedder: a model that turns a text into one vector.
+// Embedder: a model that maps a text to one vector.
 #pragma once
 
 #include <cstdint>
@@ -16,40 +16,40 @@
 
 namespace lathe::engine {
 
-/// Which of a text's hidden states make its vector. Source: Reimers and Gurevych 2019, section 3.
+/// Pooling: how a text's hidden states become its vector. Source: Reimers and Gurevych 2019, section 3.
 enum class Pooling : std::uint8_t {
   mean,
-  cls,  ///< the first token's
-  last  ///< the last token's
+  cls,  ///< hidden state of the first token
+  last  ///< hidden state of the last token
 };
 std::string_view name_of(Pooling pooling);  ///< "mean", "cls", "last"
 
 struct EmbedderInfo {
   ModelInfo model;
   std::int64_t n_dimensions = 0;
-  std::int64_t max_tokens = 0;  ///< of a text
+  std::int64_t max_tokens = 0;  ///< most tokens of a text
   Pooling pooling = Pooling::mean;
   bool normalises = false;  ///< vectors have length 1
 };
 
-/// Gets the bytes of weights that have been read; false cancels.
+/// Called with the bytes of weights that have been read; false cancels.
 using EmbedObserver = std::function<bool(std::int64_t bytes_done)>;
 
-/// Thread: one at a time.
+/// A loaded embedding model. Thread: one at a time.
 class Embedder {
  public:
   virtual ~Embedder() = default;
   virtual const EmbedderInfo& info() const = 0;
-  /// Errors: model_refused: the checkpoint has none, or a faulty one; ids can be embedded all the same.
+  /// Errors: model_refused: the checkpoint has no tokenizer, or an invalid one; token ids can be embedded without one.
   virtual Result<const Tokenizer*> tokenizer() const = 0;
-  /// The vector [n_dimensions] of a text, its control tokens included. Errors: invalid_argument: no token, too many, or one
-  /// that the model does not have.
+  /// The vector [n_dimensions] of a text; `token_ids` include its control tokens. Errors: invalid_argument: no token, too
+  /// many tokens, or an id outside the vocabulary.
   virtual Result<std::vector<float>> embed(std::span<const std::int32_t> token_ids) = 0;
 };
 
-/// Pooling, length and limit are what the folder says in the files of sentence-transformers; without them a model that
-/// reads backwards only gives its last state, another the mean, of length 1.
-/// Errors: as load_engine; model_refused also for what stands behind pooling and is not there.
+/// Opens an embedding model. Pooling, normalisation and token limit come from the folder's sentence-transformers files;
+/// without them a causal model uses last-token pooling, others mean pooling, both normalised.
+/// Errors: as load_engine; model_refused also for a module after pooling that is not supported.
 Result<std::unique_ptr<Embedder>> open_embedder(const EngineOptions& options, const EmbedObserver& observer = {});
 
 }  // namespace lathe::engine

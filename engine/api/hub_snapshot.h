@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots that the folder of a repository in the Hugging Face cache, models--org--name, is opened by.
+// Hub snapshots: the choice of a snapshot in a repository's folder of the Hugging Face cache, models--org--name.
 #pragma once
 
 #include <string>
 
 namespace lathe::engine {
 
-/// The snapshot that such a folder, or `snapshots` in it, is opened by: that of refs/main, else the only one, else the
-/// newest. Empty: it is no such folder, or has no snapshot.
+/// Path of the snapshot that is opened for a repository's folder, or for `snapshots` in it: the one of refs/main, else the
+/// only one, else the newest. Empty: it is not such a folder, or has no snapshot.
 std::string hub_snapshot(const std::string& folder);
-/// The snapshot of refs/main. Empty: there is none.
+/// Path of the snapshot of refs/main. Empty: there is none.
 std::string main_hub_snapshot(const std::string& folder);
 
 }  // namespace lathe::engine

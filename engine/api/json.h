@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one door to the JSON library, for engine and app.
+// JSON for engine and app: the only file that includes the JSON library.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ struct JsonLimits {
 /// Strict parse: UTF-8 only, no duplicate keys, no NaN, bounded depth and size.
 /// Errors: invalid_argument with the byte offset; `where` is `name`.
 Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
-/// The same; objects keep the order of their keys, which templates show to models.
+/// As parse_json(), but objects keep the order of their keys, in which templates print them.
 Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 /// Never throws: broken UTF-8 becomes U+FFFD, non-finite numbers become null.

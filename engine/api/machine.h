@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine as an engine sees it: its instruction sets, its measured ceilings, and whether every operation is right on it.
+// The machine: its instruction sets, its measured ceilings, a self-test of all operations, and rooflines of a model.
 #pragma once
 
 #include <functional>
@@ -23,13 +23,13 @@ struct MachineReport {
 std::vector<std::string> machine_isas();
 
 struct MachineChoice {
-  std::string_view device = "cpu";  ///< or "cuda"
-  std::string_view isa{};           ///< of the CPU; empty: the best
-  int n_threads = 0;                ///< 0: one a physical core
+  std::string_view device = "cpu";  ///< "cpu" or "cuda"
+  std::string_view isa{};           ///< instruction set of the CPU; empty: the best
+  int n_threads = 0;                ///< 0: one for each physical core
 };
 
-/// Takes some seconds.
-/// Errors: invalid_argument when the machine lacks the device or `isa`, resource_exhausted when there are fewer threads.
+/// Measures the ceilings, which takes some seconds.
+/// Errors: invalid_argument when the machine lacks the device or `isa`, resource_exhausted when it has fewer threads.
 Result<MachineReport> measure_machine(const MachineChoice& choice);
 
 struct IsaSelftest {
@@ -37,7 +37,7 @@ struct IsaSelftest {
   std::vector<kernels::OpCheck> checks;
 };
 
-/// Compares every operation with the reference. `report` hears of each check as it ends. Errors as measure_machine.
+/// Compares every operation with the reference. Calls `report` after each check. Errors: as measure_machine.
 Result<IsaSelftest> selftest_machine(const MachineChoice& choice,
                                      const std::function<void(const kernels::OpCheck&)>& report);
 
@@ -45,22 +45,22 @@ Result<IsaSelftest> selftest_machine(const MachineChoice& choice,
 struct RooflineRequest {
   std::string model;                 ///< folder of a checkpoint; only its config is read
   std::vector<std::string> formats;  ///< names of weight formats
-  std::vector<std::int64_t> rows;
-  std::string device = "cpu";  ///< or "cuda"
-  std::string isa;             ///< empty: the best
-  int n_threads = 0;           ///< 0: one a physical core
+  std::vector<std::int64_t> rows;    ///< row counts of the products
+  std::string device = "cpu";        ///< "cpu" or "cuda"
+  std::string isa;                   ///< empty: the best
+  int n_threads = 0;                 ///< 0: one for each physical core
 };
 struct Roofline {
   MachineReport machine;
   std::vector<kernels::RooflinePoint> points;
-  std::vector<kernels::AttentionPoint> attention;  ///< for each type of the KV cache: a token at 2048, a prompt of 512
+  std::vector<kernels::AttentionPoint> attention;  ///< for each KV cache type: one token at context 2048, a prompt of 512
 };
-/// Hears of each point as it comes; false ends it.
+/// Called after each point; false ends the measurement.
 struct RooflineReport {
   std::function<bool(const kernels::RooflinePoint&)> product;
   std::function<bool(const kernels::AttentionPoint&)> attention;
 };
-/// Errors as measure_machine and inspect_checkpoint; invalid_argument for a format that nobody knows.
+/// Errors: as measure_machine and inspect_checkpoint; invalid_argument for an unknown format.
 Result<Roofline> measure_roofline(const RooflineRequest& request, const RooflineReport& report);
 
 }  // namespace lathe::engine

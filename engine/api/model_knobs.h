@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sets a model apart from others of its size: RoPE, windows, norms, activation, experts, and where texts begin and end.
+// Model knobs: properties that distinguish a model from others of its size: RoPE, windows, norms, activation, experts, and
+// begin and end tokens.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace lathe::engine {
 
-/// Reads headers and the tokenizer, no weights. `tokenizer`: a path; empty: the model's own. Values are null for what the
-/// model does not have, and for the rule of BOS when no tokenizer can be read. Errors: as inspect_checkpoint.
+/// Reads the knobs from headers and the tokenizer, without weights. `tokenizer`: a path; empty: the model's own. A value is
+/// null if the model has no such property; the BOS rule is null if no tokenizer can be read. Errors: as inspect_checkpoint.
 Result<OrderedJson> model_knobs(const std::string& path, const std::string& tokenizer = {});
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chat templates of a checkpoint by name, and which of them a chat gets.
+// NamedTemplates: the chat templates of a checkpoint by name, and the choice of one for a chat.
 #pragma once
 
 #include <string>
@@ -14,22 +14,22 @@ struct NamedTemplate {
   bool operator==(const NamedTemplate&) const = default;
 };
 
-/// In the order of their names; a checkpoint that has one template has it as "default".
+/// Chat templates, sorted by name; the only template of a checkpoint is named "default".
 /// Source: PreTrainedTokenizerBase.get_chat_template of transformers.
 class NamedTemplates {
  public:
   static constexpr std::string_view kDefault = "default", kToolUse = "tool_use";
 
-  /// Replaces the one of that name.
+  /// Adds a template, or replaces the template of that name.
   void set(std::string_view name, std::string text);
 
   bool empty() const { return templates_.empty(); }
   const std::vector<NamedTemplate>& all() const { return templates_; }
-  /// Null when there is none of that name.
+  /// The template of that name; null if there is none.
   const std::string* find(std::string_view name) const;
-  /// The one that a chat gets: with tools "tool_use" where there is one, else "default". Null when it is missing.
+  /// The template for a chat: with tools "tool_use" if that exists, else "default". Null if it is missing.
   const std::string* choose(bool has_tools) const;
-  /// "default, rag, tool_use"
+  /// All names: "default, rag, tool_use".
   std::string names() const;
   bool operator==(const NamedTemplates&) const = default;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of packed weights: what a quantized load made of a checkpoint, on disk, so that the next load only reads it.
+// Packed weight cache: the packed matrices of a quantized load, stored on disk, so that the next load only reads them.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace lathe::engine {
 
-/// A folder that belongs to the cache alone. Processes may share it.
+/// The cache's folder, which contains nothing else. Several processes may share it.
 struct PackedCacheFolder {
-  std::string path;  ///< made when it is needed; empty: nothing is kept
-  /// Of all entries; nor do they take more than a quarter of what the disk could give.
+  std::string path;  ///< created when needed; empty: nothing is stored
+  /// Limit for all entries together, which also never exceed a quarter of the disk's free space with the entries counted as
+  /// free.
   std::int64_t max_bytes = 20'000'000'000;
 };
 
-/// load_engine, but a load that quantizes looks into the folder first and keeps there what it made, unless options.cache is
-/// off. Whatever is wrong with the folder or an entry costs time and gives a warning, never the load.
+/// load_engine, but a load that quantizes first searches the folder and stores its packed weights there, unless
+/// options.cache is off. An error in the folder or in an entry costs time and gives a warning, but the load does not fail.
 Result<std::unique_ptr<Engine>> load_engine_cached(const EngineOptions& options, const LoadObserver& observer,
                                                    const PackedCacheFolder& folder);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as Python's json module writes it, which most files of checkpoints are. Source: Python, Lib/json/decoder.py.
+// JSON as Python's json module writes it, as in most files of checkpoints. Source: Python, Lib/json/decoder.py.
 #pragma once
 
 #include "engine/api/json.h"
@@ -10,7 +10,7 @@ namespace lathe::engine {
 /// non-finite doubles.
 Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
-/// A value for a message, at most 80 bytes; non-finite numbers in the same words.
+/// The text of a value for a message, at most 80 bytes; non-finite numbers as NaN, Infinity, -Infinity.
 std::string excerpt_of_json(const Json& value);
 
 }  // namespace lathe::engine

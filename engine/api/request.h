@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One generation: what is asked, the handle that the caller keeps, and the events that come back.
+// GenerateRequest: a request for one generation, the handle that the caller keeps, and the events that it receives.
 #pragma once
 
 #include <atomic>
@@ -26,106 +26,104 @@ struct GenerateRequest {
   SamplingParams sampling;
   std::string cache_salt;  ///< requests share cached prefixes only under the same salt
   std::string source;      ///< "chat", "server", "bench", "cli": shown in the requests table
-  /// False: the counters of prompts leave this request out, because another request for the same prompt is counted (n > 1).
+  /// False: the prompt is not counted, because another request with the same prompt is (n > 1).
   bool counts_prompt = true;
-  /// False: the counters of generated tokens leave this request out, because its token is thrown away (a prompt that is
-  /// scored).
+  /// False: the generated token is not counted, because it is discarded (a prompt that is only scored).
   bool counts_output = true;
-  /// How the answer is read (engine/api/answer_parser.h). With one, stop strings hold for the answer's content alone, and
-  /// the caller's parser cuts it there; events bring `marks`. Null: all text is content.
+  /// Formats of the answer (engine/api/answer_parser.h). If set, stop strings apply only to the answer's content, the
+  /// caller's parser cuts the content there, and events contain `marks`. Null: all text is content.
   std::shared_ptr<const AnswerReading> reading{};
 };
 
 enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
-/// What ended an answer with FinishReason::stop: the model's own end token, one of stop_token_ids, or a stop string.
+/// Cause of FinishReason::stop: the model's end token, one of stop_token_ids, or a stop string.
 enum class StopCause : std::uint8_t { none, eos, token, text };
-/// OpenAI's words: "stop", "length"; "abort" for cancelled, "error".
+/// OpenAI's names: "stop", "length"; "abort" for cancelled, "error".
 std::string_view name_of(FinishReason reason);
 
 struct TokenLogprob {
   std::int32_t id = 0;
   float logprob = 0;
-  std::int32_t rank = 0;  ///< tokens of the vocabulary that are as likely or more, with this one: 1 is the likeliest
+  std::int32_t rank = 0;  ///< tokens of the vocabulary at least as likely, itself included: 1 is the most likely token
 };
-/// The chosen (or, of a prompt, the actual) token first when it is asked for by K = 0; otherwise see the field that holds
-/// it.
+/// The K most likely tokens at one position, best first; TokenEvent::prompt_logprobs has the actual token before them.
 using LogprobList = std::vector<TokenLogprob>;
 
 struct Usage {
   std::int64_t n_prompt_tokens = 0;
-  std::int64_t n_cached_tokens = 0;  ///< of the prompt, found in the prefix cache
+  std::int64_t n_cached_tokens = 0;  ///< prompt tokens found in the prefix cache
   std::int64_t n_completion_tokens = 0;
 };
 
-/// Units: milliseconds since submit, 0 where not reached.
+/// Units: milliseconds since submit; 0: not reached.
 struct RequestTimings {
   double queue_ms = 0;  ///< until first admitted
   double ttft_ms = 0;   ///< until the first token
   double end_ms = 0;    ///< until the last event
   double itl_p50_ms = 0, itl_p99_ms = 0;
   std::int64_t n_preemptions = 0;
-  std::int64_t n_recomputed_tokens = 0;  ///< computed work that preemption threw away
-  std::int64_t peak_blocks = 0;          ///< most KV blocks that all requests together held in a step while it ran
+  std::int64_t n_recomputed_tokens = 0;  ///< computed tokens that preemption discarded
+  std::int64_t peak_blocks = 0;          ///< most KV blocks of all requests together in a step of this request
 };
 
-/// The beginning of a watched token in a text, or the point from where on stop strings hold.
+/// A position in a text: the beginning of a marker token, or the point from which stop strings apply.
 struct TextMark {
   static constexpr std::int32_t kStopsHold = -1;
-  std::size_t at = 0;   ///< bytes before it
-  std::int32_t id = 0;  ///< of the token, or kStopsHold
+  std::size_t at = 0;   ///< bytes before the position
+  std::int32_t id = 0;  ///< token id, or kStopsHold
 };
 
-/// What happened since the last poll, merged: nothing is lost when a reader is slow, deltas are joined.
+/// Everything since the last poll, merged: a slow reader loses nothing, since deltas are joined.
 struct TokenEvent {
-  std::string text;  ///< complete UTF-8 characters only; of a request with a reading with what follows a stop string
+  std::string text;  ///< complete UTF-8 characters only; if the request has a reading, not cut at a stop string
   std::vector<std::int32_t> token_ids;
-  std::vector<LogprobList> logprobs;          ///< one list a token: K alternatives, best first, when asked for
-  std::vector<TokenLogprob> chosen_logprobs;  ///< one a token when logprobs are asked for: the token itself
-  /// One a token when logprobs are asked for: code points of the answer's text before the token. A token without text has
-  /// the offset of the next one, a part of a character that of its begin. A stop string that is cut may leave offsets past
-  /// the end.
+  std::vector<LogprobList> logprobs;          ///< if requested, one list for each token: K alternatives, best first
+  std::vector<TokenLogprob> chosen_logprobs;  ///< if logprobs are requested, one for each token: the token itself
+  /// If logprobs are requested, one for each token: code points of the answer's text before the token. A token without text
+  /// has the offset of the next token; a part of a character has the offset of the character. If a stop string was cut,
+  /// offsets may exceed the text.
   std::vector<std::int64_t> text_offsets;
   std::vector<LogprobList>
-      prompt_logprobs;  ///< once, with the first event; first list empty; then the prompt's own token first
+      prompt_logprobs;  ///< once, with the first event; the first list is empty, others begin with the prompt's own token
   bool finished = false;
   FinishReason finish_reason = FinishReason::none;
   StopCause stop_cause = StopCause::none;
-  std::string stop_reason;      ///< by the cause: "eos", the id, or the stop string; else empty
-  std::optional<Error> error;   ///< with finish_reason error
-  Usage usage;                  ///< so far
-  RequestTimings timings;       ///< so far
-  std::vector<TextMark> marks;  ///< in `text`, ascending; only of a request with a reading
+  std::string stop_reason;      ///< by stop_cause: "eos", the token id, or the stop string; else empty
+  std::optional<Error> error;   ///< set if finish_reason is error
+  Usage usage;                  ///< usage so far
+  RequestTimings timings;       ///< timings so far
+  std::vector<TextMark> marks;  ///< marks in `text`, ascending; only if the request has a reading
 };
 
-/// Joins what came since, `from`, to what was there.
+/// Appends the later event `from` to `to`.
 void merge(TokenEvent& to, TokenEvent&& from);
 
 /// The caller's end of a request. Thread: any. Shared between the caller and the engine thread.
 class RequestHandle {
  public:
   using Clock = std::chrono::steady_clock;
-  /// `any_cancelled` is set by cancel() too, so that an engine with a thousand requests has one flag to look at.
+  /// cancel() also sets `any_cancelled`, so that an engine with a thousand requests checks only one flag.
   explicit RequestHandle(std::uint64_t id, std::shared_ptr<std::atomic<bool>> any_cancelled = {})
       : id_(id), any_cancelled_(std::move(any_cancelled)) {}
   std::uint64_t id() const { return id_; }
 
-  /// Seen by the engine at its next plan.
+  /// Cancels the request; the engine sees it when it plans its next step.
   void cancel() {
     cancelled_.store(true, std::memory_order_relaxed);
     if (any_cancelled_) any_cancelled_->store(true, std::memory_order_release);
   }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  /// Moves what is there into `event`; false when nothing is. After an event with `finished` nothing more comes.
+  /// Moves the pending event into `event`; false: there is none. No event follows one with `finished`.
   bool poll(TokenEvent& event);
-  /// The same, waiting up to `timeout`.
+  /// As poll(), but waits up to `timeout` for an event.
   bool wait(TokenEvent& event, std::chrono::milliseconds timeout);
-  /// `wake` is called on the engine thread, at most once a step, after events arrived; it must return at once.
-  /// Set it before the first poll; events that came earlier are announced at once. An empty function takes it away, and
-  /// when that call has returned the old one is not running any more.
+  /// Sets the function that is called on the engine thread, at most once in a step, after events arrived; it must return at
+  /// once. It should be set before the first poll; if events are pending already, it is called immediately. An empty
+  /// function removes it; when on_wake() returns, the previous function is no longer running.
   void on_wake(std::function<void()> wake);
 
-  /// Thread: the engine's. Merges `delta` with what was not yet read, then wakes the reader.
+  /// Merges `delta` into the pending event, then wakes the reader. Thread: the engine's.
   void push(TokenEvent&& delta);
 
  private:

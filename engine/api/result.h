@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or an Error with a code, a message and the place it came from.
+// Result<T>: a value, or an Error with a code, a message and its origin.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class ErrorCode : std::uint8_t {
   not_found,           ///< 404
   conflict,            ///< 409
   too_large,           ///< 413
-  model_refused,       ///< 422; exit code 3: a checkpoint that cannot be used, with what is missing or wrong
+  model_refused,       ///< 422; exit code 3: a checkpoint that cannot be used; the message says what is missing or wrong
   resource_exhausted,  ///< 429
   cancelled,           ///< 499
   internal,            ///< 500
@@ -28,7 +28,7 @@ enum class ErrorCode : std::uint8_t {
 
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message;  ///< what, the numbers, what to do; at most 1 KiB, no addresses
+  std::string message;  ///< what is wrong, with values, and what to do; at most 1 KiB, no addresses
   std::string where;    ///< file and field, or JSON path: "config.json: hidden_size", "messages[2].role"
 };
 
@@ -47,9 +47,9 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::stri
   auto holder = (expression);                                                            \
   if (!holder) return tl::unexpected<::lathe::engine::Error>(std::move(holder.error())); \
   declaration = std::move(*holder)
-/// LATHE_TRY(auto value, expression): the value, or return the error from this function.
+/// LATHE_TRY(auto value, expression): assigns the value, or returns the error from the current function.
 #define LATHE_TRY(declaration, expression) LATHE_TRY_IMPL(LATHE_TRY_JOIN(lathe_try_, __LINE__), declaration, expression)
-/// LATHE_TRY_VOID(expression): the same for a Result<void>.
+/// LATHE_TRY_VOID(expression): returns the error of a Result<void>, if any, from the current function.
 #define LATHE_TRY_VOID(expression)                                                                             \
   do {                                                                                                         \
     auto lathe_try_result = (expression);                                                                      \

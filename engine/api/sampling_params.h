@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tokens are chosen, under vLLM's names and with its semantics.
+// SamplingParams: parameters for sampling tokens, with vLLM's names and semantics.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace lathe::engine {
 
-/// Most that one request may bring along.
+/// Limits of one request.
 inline constexpr std::size_t kMaxStopStrings = 16, kMaxStopBytes = 256, kMaxStopIds = 1024, kMaxBiases = 1024;
 
 /// Source: vLLM SamplingParams; order of the stages: penalties, temperature, min_p, top_k, top_p.
@@ -26,8 +26,8 @@ struct SamplingParams {
   double presence_penalty = 0.0;      ///< -2..2, over generated tokens
   double frequency_penalty = 0.0;     ///< -2..2, over generated tokens
   double repetition_penalty = 1.0;    ///< > 0, over prompt and generated tokens
-  std::optional<std::uint64_t> seed;  ///< none: drawn once a request; negative numbers count down from 2^64
-  std::vector<std::string> stop;      ///< at most kMaxStopStrings of kMaxStopBytes
+  std::optional<std::uint64_t> seed;  ///< none: drawn once for each request; negative seeds count down from 2^64
+  std::vector<std::string> stop;      ///< at most kMaxStopStrings of at most kMaxStopBytes each
   std::vector<std::int32_t> stop_token_ids;
   bool include_stop_str_in_output = false;
   bool ignore_eos = false;
@@ -44,7 +44,7 @@ struct SamplingParams {
 std::span<const OptionDescriptor> sampling_option_table();
 Result<void> set_option(SamplingParams& params, std::string_view name, std::string_view value);
 std::string get_option(const SamplingParams& params, std::string_view name);
-/// Every range, with the value and the range in the message. Errors: invalid_argument, `where` = the field.
+/// Checks the range of every field. Errors: invalid_argument with the value and its range, `where` = the field.
 Result<void> validate(const SamplingParams& params, std::int64_t vocab_size);
 
 }  // namespace lathe::engine

@@ -18,48 +18,48 @@ struct ActiveRequest {
   RequestPhase phase = RequestPhase::queued;
   std::string source;
   std::int64_t n_prompt = 0, n_cached = 0, n_computed = 0, n_output = 0, n_blocks = 0, n_preemptions = 0;
-  std::int64_t n_ahead = 0;  ///< queued requests before it
+  std::int64_t n_ahead = 0;  ///< requests ahead in the queue
   std::int64_t submitted_ns = 0;
 };
 
-/// One physical block. Invariant: n_references == 0 with a hash is cached and evictable, without one it is free.
+/// One physical KV block. Invariant: a block with n_references == 0 is cached and evictable if hashed, else free.
 struct KvBlockState {
-  std::uint64_t owner = 0;  ///< id of a request that holds it; 0: nobody
+  std::uint64_t owner = 0;  ///< id of a request that holds the block; 0: no request
   std::int32_t n_references = 0;
   std::int16_t n_filled = 0;  ///< tokens written
-  bool hashed = false;        ///< found by prefix lookups
+  bool hashed = false;        ///< prefix lookups can find the block
 };
 
-/// The blocks of the layers that see no more than a window, where others see farther.
+/// KV blocks of the layers with a sliding window shorter than that of other layers.
 struct KvWindowState {
   std::int64_t window = 0;                                                      ///< tokens
   int n_blocks = 0, n_blocks_used = 0, n_blocks_cached = 0, n_blocks_free = 0;  ///< used + cached + free = blocks
 };
 
-/// Buckets of a cumulative histogram as Prometheus has them. Units: seconds, or tokens.
+/// Buckets of a histogram for Prometheus. Units: seconds, or tokens.
 struct HistogramSnapshot {
-  std::vector<double> bounds;         ///< upper bounds, rising; +Inf not listed
-  std::vector<std::uint64_t> counts;  ///< not cumulative, bounds.size() + 1 of them
+  std::vector<double> bounds;         ///< upper bounds, ascending, without +Inf
+  std::vector<std::uint64_t> counts;  ///< counts of bounds.size() + 1 buckets, not cumulative
   double sum = 0;
   std::uint64_t count = 0;
 };
 
 struct EngineCounters {
   std::uint64_t n_steps = 0;
-  std::uint64_t n_prefill_tokens = 0;  ///< prompt tokens computed, each once, whatever preemption threw away
-  // ---- sums of Usage: a prompt counts with its first token, once for all of its answers
-  std::uint64_t n_prompt_tokens = 0;  ///< lengths of the prompts, found in the prefix cache or computed
+  std::uint64_t n_prefill_tokens = 0;  ///< prompt tokens computed; a token that preemption discards still counts once
+  // ---- sums of Usage: a prompt is counted when its first token is generated, once for all of its answers
+  std::uint64_t n_prompt_tokens = 0;  ///< tokens of the prompts, whether found in the prefix cache or computed
   std::uint64_t n_generation_tokens = 0;
-  std::uint64_t n_prefix_queries = 0;  ///< of the prompts' tokens, looked up in the prefix cache
-  std::uint64_t n_prefix_hits = 0;     ///< of the prompts' tokens, found there
+  std::uint64_t n_prefix_queries = 0;  ///< prompt tokens looked up in the prefix cache
+  std::uint64_t n_prefix_hits = 0;     ///< prompt tokens found in the prefix cache
   // ----
   std::uint64_t n_preemptions = 0;
   std::uint64_t n_recomputed_tokens = 0;
-  std::uint64_t n_padding_tokens = 0;  ///< rows computed for nobody, so that a batch keeps its shape
-  // ---- the KV cache, summed over the steps. Units: tokens x steps; divided by the first, the others are shares
-  std::uint64_t n_kv_held = 0;      ///< room in blocks that requests held
-  std::uint64_t n_kv_reserved = 0;  ///< of it, in blocks that held nothing yet, or nothing any more
-  std::uint64_t n_kv_unfilled = 0;  ///< of it, behind the last token of a block in use
+  std::uint64_t n_padding_tokens = 0;  ///< rows computed only so that a batch keeps its shape
+  // ---- KV cache occupancy, summed over the steps. Units: tokens x steps; divided by n_kv_held the others are shares
+  std::uint64_t n_kv_held = 0;      ///< capacity of the blocks that requests held
+  std::uint64_t n_kv_reserved = 0;  ///< part of n_kv_held in blocks without content yet, or no longer with any
+  std::uint64_t n_kv_unfilled = 0;  ///< part of n_kv_held after the last token of blocks in use
   std::uint64_t n_finished_stop = 0, n_finished_length = 0, n_finished_abort = 0, n_finished_error = 0;
 };
 
@@ -71,16 +71,17 @@ struct EngineSnapshot {
   int block_size = 0;
   double step_ms = 0;  ///< last step
   int step_prefill_tokens = 0, step_decode_tokens = 0, step_padding_tokens = 0;
-  std::int64_t n_kv_reserved = 0;  ///< tokens of room in held blocks without any content that is wanted: reservation waste
-  std::int64_t n_kv_unfilled = 0;  ///< tokens of room behind the last token of blocks in use: internal waste
+  std::int64_t n_kv_reserved = 0;  ///< capacity of held blocks without needed content, in tokens: reservation waste
+  std::int64_t n_kv_unfilled = 0;  ///< capacity after the last token of blocks in use, in tokens: internal waste
   EngineCounters counters;
   HistogramSnapshot ttft_s, itl_s, e2e_s, queue_s, prefill_s, decode_s;
-  HistogramSnapshot prompt_tokens, generation_tokens;  ///< of the requests that have ended; sums are those of the counters
+  HistogramSnapshot prompt_tokens, generation_tokens;  ///< tokens of ended requests; sums are those of `counters`
   std::vector<ActiveRequest> requests;                 ///< running, then waiting
   std::vector<KvBlockState> blocks;
-  /// Beside n_blocks and `blocks`, which are those of the layers that see farthest: they alone decide who waits.
+  /// Window layers. n_blocks and `blocks` are those of the primary group, the layers with the longest window, which alone
+  /// decides admission.
   std::vector<KvWindowState> windows;
-  std::uint64_t next_event = 0;  ///< SchedulerEvent::sequence of the next event to come
+  std::uint64_t next_event = 0;  ///< SchedulerEvent::sequence of the next event
   double kv_usage() const { return n_blocks == 0 ? 0.0 : static_cast<double>(n_blocks_used) / n_blocks; }
 };
 
