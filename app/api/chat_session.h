@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat generation without a window: messages to a prompt to a running request that the table of requests knows.
+// Chat session: renders messages to a prompt and starts a request, which appears in the request log. Needs no window.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ namespace lathe::app {
 struct ChatTurn {
   std::vector<engine::ChatMessage> messages;
   engine::SamplingParams sampling;
-  bool continue_final_message = false;  ///< go on writing the last assistant message
+  bool continue_final_message = false;  ///< the answer continues the last assistant message
   std::string source = "chat", client = "Lathe chat", route = "Chat page";
 };
 
-/// A generation under way. poll() also keeps its row in the request log. The text of its events is the answer's content:
-/// reasoning, which the model's reasoning parser takes out, comes by take_reasoning().
+/// A running generation. poll() and wait() also update its row in the request log. The text of its events is the answer's
+/// content; take_reasoning() returns the reasoning, which the model's reasoning parser separates from the content.
 class ChatGeneration {
  public:
   virtual ~ChatGeneration() = default;
@@ -28,14 +28,14 @@ class ChatGeneration {
   virtual bool poll(engine::TokenEvent& event) = 0;
   virtual bool wait(engine::TokenEvent& event, std::chrono::milliseconds timeout) = 0;
   virtual void cancel() = 0;
-  /// Takes the reasoning that has come since the last call.
+  /// Returns the reasoning that has arrived since the last call.
   virtual std::string take_reasoning() = 0;
 };
 
-/// Errors: unavailable (no model), invalid_argument (template's message; too long, with numbers).
+/// Errors: unavailable (no model), invalid_argument (the template's message; the prompt is too long, with its length).
 engine::Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& log, const ChatTurn& turn);
 
-/// Tokens of the rendered conversation. Errors as start_chat.
+/// Number of tokens of the rendered conversation. Errors: as start_chat.
 engine::Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line, for both programs: with the window and without it.
+// The command line of both programs, with and without the window.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,18 @@ namespace lathe::app {
 
 enum ExitCode : int { kExitDone = 0, kExitFailed = 1, kExitUsage = 2, kExitModelRefused = 3 };
 
-/// Runs `lathe <command> ...`. None when the arguments name no command: they are the window's.
+/// Runs `lathe <command> ...`. nullopt: the arguments name no command and are for the window.
 std::optional<int> run_command_line(const std::vector<std::string>& arguments);
 
 struct WindowArguments {
-  std::string model;        ///< empty: as the settings say
+  std::string model;        ///< empty: chosen by the settings
   std::string profile_dir;  ///< empty: XDG folders
-  /// Options of the engine, name and value, that go over those saved for the model. They are valid each by itself.
+  /// Engine options, name and value, that override those saved for the model. Each is valid on its own.
   std::vector<std::pair<std::string, std::string>> options;
-  bool why_no_display = false;  ///< open nothing; say on stdout why there would be no window: exit code 1, or 0 for none
+  bool why_no_display = false;  ///< open no window, but print why it could not open (exit code 1), or nothing (0)
 };
-/// None: open the window. Else the exit code: the help was asked for, or the arguments are wrong, and that has been said.
+/// Parses the window's arguments. nullopt: open the window. Otherwise the exit code after help, or after an error in the
+/// arguments, which has been printed.
 std::optional<int> parse_window_arguments(const std::vector<std::string>& arguments, WindowArguments& parsed);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draft: the text in the composer, in a file of its own, so that no text of any size or content costs a setting.
+// Draft: the text in the composer, stored in its own file, so that no text, however large or odd, can damage the settings.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace lathe::app {
 
 inline constexpr std::size_t kMaxDraftBytes = 4 << 20;
 
-/// UTF-8; bytes that are none are replaced by U+FFFD. Empty when there is no draft or its file cannot be read; the first
-/// kMaxDraftBytes of a longer file.
+/// The draft as UTF-8, in which U+FFFD replaces invalid bytes. Empty when there is no draft or its file cannot be read. Only
+/// the first kMaxDraftBytes of a longer file are read.
 std::string load_draft(const Paths& paths);
-/// Written atomically; an empty text removes the file. Errors: too_large over kMaxDraftBytes (the old draft stays), internal
-/// with the system's words. Thread: any, one call at a time.
+/// Writes the draft atomically; an empty text removes the file. Errors: too_large over kMaxDraftBytes (the old draft stays),
+/// internal with the system's message. Thread: any, one call at a time.
 engine::Result<void> keep_draft(const Paths& paths, std::string_view text);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EndWatch: a limit on the time that a program takes to end.
+// EndWatch: a limit on the time that a program takes to exit.
 #pragma once
 
 #include <chrono>
@@ -7,15 +7,17 @@
 
 namespace lathe::app {
 
-/// How long the orderly end of a program may take. Together with what _Exit itself needs that is below 5 s.
+/// Longest orderly exit of a program. With the time of _Exit itself the total is below 5 s.
 inline constexpr std::chrono::milliseconds kLongestEnd{4'500};
 
-/// Requires: made before, and so destroyed after, whatever may hang: a step of the model, a template, a disk that does not
-/// answer. Nothing is lost by its _Exit: each line of the log, each change of the history and each answer that was sent has
-/// been written when it was made, and settings within a second.
+/// A timer that ends the process with _Exit. _Exit loses nothing: each line of the log, each change of the history and each
+/// sent answer was written immediately, and settings are written within a second.
+/// Requires: constructed before, and so destroyed after, everything that may hang: a step of the model, a template, a disk
+/// that does not respond.
 class EndWatch {
  public:
-  /// The end has begun: unless this object goes within `time`, the process does, with `code`. Only the first call counts.
+  /// Starts the timer: unless this object is destroyed within `time`, the process exits with `code`. Only the first call
+  /// counts.
   void begin(std::chrono::milliseconds time, int code);
 
  private:

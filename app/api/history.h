@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// History: chats with all versions of each message, in SQLite; survives a kill at any moment.
+// History: chats with all versions of each message, in an SQLite database that survives a kill at any moment.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace lathe::app {
 struct MessageVersion {
   std::string text;
   std::string footer_json;  ///< counts and timings of the generation; empty for typed text
-  bool partial = false;     ///< was stopped or cut off
+  bool partial = false;     ///< the generation was stopped or cut off
 };
 
 struct StoredMessage {
   std::int64_t id = 0;
   std::string role;
   std::vector<MessageVersion> versions;  ///< at least one
-  int current = 0;                       ///< shown version
+  int current = 0;                       ///< index of the version that is shown
 };
 
 struct ChatSummary {
@@ -32,7 +32,8 @@ struct ChatSummary {
   int n_messages = 0;
 };
 
-/// Thread: any, one at a time inside. Errors: internal with SQLite's words. A damaged file is set aside as .bad-<date>.
+/// The database of chats. Thread: any; calls are serialised. Errors: internal with SQLite's message. A damaged file is
+/// renamed to .bad-<date>.
 class History {
  public:
   virtual ~History() = default;
@@ -44,12 +45,12 @@ class History {
   virtual engine::Result<std::vector<StoredMessage>> messages(std::int64_t chat) const = 0;
   /// Inserts after message `after` (0: at the front; -1: at the end). Returns the new message's id.
   virtual engine::Result<std::int64_t> add_message(std::int64_t chat, const StoredMessage& message, std::int64_t after) = 0;
-  /// Errors of these two: not_found when the chat has no such message.
+  /// Errors of update_message and delete_message: not_found when the chat has no such message.
   virtual engine::Result<void> update_message(std::int64_t chat, const StoredMessage& message) = 0;
   virtual engine::Result<void> delete_message(std::int64_t chat, std::int64_t message) = 0;
   virtual std::string problem() const = 0;  ///< what was wrong with the file; empty: nothing
 };
-/// ":memory:" for tests.
+/// Opens or creates a database; ":memory:" for tests.
 engine::Result<std::unique_ptr<History>> open_history(const std::string& file);
 
 }  // namespace lathe::app

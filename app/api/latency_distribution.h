@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LatencyDistribution: how the latencies of a run, or of all runs of a cell, are spread, in bounded room.
+// LatencyDistribution: distribution of the latencies of a run, or of all runs of a cell, in bounded space.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace lathe::app {
 struct RunRecord;
 struct ServiceGoal;
 
-/// What a run has many values of. Units: milliseconds.
+/// A latency of which a run has many values. Units: milliseconds.
 struct Latency {
   std::string_view name;                            ///< "ttft_ms"
   std::string_view definition;                      ///< one sentence
-  std::vector<double> (*of)(const RunRecord& run);  ///< those that were seen
-  double ServiceGoal::*goal = nullptr;              ///< that it is measured by; null: none
+  std::vector<double> (*of)(const RunRecord& run);  ///< observed values of a run
+  double ServiceGoal::* goal = nullptr;             ///< limit of this latency in a ServiceGoal; null: none
 };
 /// THE TABLE of latencies.
 std::span<const Latency> latencies();
-/// An axis of values further apart than this shows their ratios.
+/// Ratio of the largest to the smallest value above which an axis is logarithmic.
 inline constexpr double kRatiosFrom = 30;
-/// Place in the table. Requires: there is one of that name.
+/// Index in the table. Requires: a latency of that name.
 std::size_t latency_index(std::string_view name);
 
 /// A share of the latencies is at most `value`.
@@ -31,28 +31,28 @@ struct Quantile {
   double share = 0, value = 0;
 };
 
-/// Values have five significant digits, so that a line of a journal stays short.
+/// The values, or quantiles of many values, with five significant digits, so that a line of a journal stays short.
 struct LatencyDistribution {
-  std::size_t n = 0;  ///< latencies that were seen; 0: none
-  /// Ascending. Up to most_values of them: each; of more the quantiles at the shares 0, 0.01, ... 0.99, 0.999 and 1.
-  /// Hundredths are what a chart can show, and hold p50 and p99 of the table; the thousandth is the tail that they hide.
+  std::size_t n = 0;  ///< number of observed latencies
+  /// All latencies, ascending, if there are at most most_values; else the quantiles at the shares 0, 0.01, ... 0.99, 0.999
+  /// and 1. A chart cannot show more than hundredths, which include the table's p50 and p99; the thousandth shows the tail.
   std::vector<double> values;
 
   static constexpr std::size_t most_values = 102;
-  /// Their shares rise from above 0, or from 0 where values are quantiles, to 1.
+  /// All values with their shares, ascending up to share 1; the first share is 0 if values are quantiles, else above 0.
   std::vector<Quantile> quantiles() const;
   /// The smallest value that `share` of the latencies do not exceed. Requires: n > 0.
   double at(double share) const;
-  /// Share of the latencies that do not exceed it, to a hundredth where values are quantiles.
+  /// Share of the latencies that do not exceed `value`, to a hundredth if values are quantiles.
   double share_within(double value) const;
 };
 
 LatencyDistribution distribution_of(std::vector<double> latencies);
-/// Each part counts by its latencies: exact where all have at most most_values together; else a quantile lies between the
-/// true ones of its share and of the next share of the parts, a hundredth above.
+/// Merges distributions, weighted by their numbers of latencies. The result is exact if all have at most most_values
+/// together; else each quantile is between the true quantiles of its share and of the parts' next share, a hundredth above.
 LatencyDistribution merged(std::span<const LatencyDistribution* const> parts);
 
-/// One for each of latencies(), in their order.
+/// The distributions of a run, one for each of latencies(), in their order.
 std::vector<LatencyDistribution> measure_latencies(const RunRecord& run);
 
 }  // namespace lathe::app

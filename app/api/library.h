@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: models that the user can open: the bundled one, recent ones, and those in watched folders.
+// Library: models that the user can open: the bundled model, recent models, and models in watched folders.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace lathe::app {
 
-/// What the files of a model were when they were seen: another model under the same path has another one.
+/// Fingerprint of a model's files when they were scanned, which differs for another model at the same path.
 struct FileStamp {
   std::int64_t n_files = 0, n_bytes = 0;
   std::int64_t newest = 0;  ///< time of the last change, in the file system's own units
@@ -29,48 +29,48 @@ struct LibraryEntry {
   FileStamp stamp = {};
 };
 
-/// Where models are looked for.
+/// A folder that is searched for models.
 struct WatchedFolder {
   std::string path;
   std::string kind;  ///< "Hugging Face cache", "LM Studio", "ollama"; empty: added by the user
   bool is_there = false;
 };
 
-/// What a model's headers say and whether it would fit as it is stored.
+/// Description of a model from its headers, and whether it would fit into memory as stored.
 struct ModelFacts {
   std::optional<engine::ModelInfo> info;
-  std::optional<engine::Error> error;  ///< why it cannot be opened
+  std::optional<engine::Error> error;  ///< reason why the model cannot be opened
   engine::FitVerdict verdict = engine::FitVerdict::unknown;
 };
-/// Reads headers, no weights. `returned_bytes`: what unloading the present model gives back. Thread: any.
+/// Reads headers, no weights. `returned_bytes`: memory that unloading the current model will free. Thread: any.
 ModelFacts look_at_model(const std::string& path, std::int64_t returned_bytes = 0);
 
 struct ScanProgress {
-  std::string folder;  ///< being read
+  std::string folder;  ///< folder that is being read
   std::size_t n_folders = 0, n_models = 0;
 };
-/// Called before each folder is read; false ends the scan, which then returns what it has.
+/// Called before each folder is read; false ends the scan, which then returns the models found so far.
 using ScanObserver = std::function<bool(const ScanProgress&)>;
 
 /// Thread: any.
 class Library {
  public:
   virtual ~Library() = default;
-  /// The demo model first, then recent ones, then those found in watched folders. Reads folders, not weights; what turns out
-  /// to be broken is listed too.
+  /// Lists the demo model first, then recent models, then models in watched folders. Reads folders, not weights; invalid
+  /// models are listed too.
   virtual std::vector<LibraryEntry> entries(const ScanObserver& observer = {}) const = 0;
-  /// Those of other programs first, then the user's own.
+  /// Watched folders: those of other programs first, then the user's own.
   virtual std::vector<WatchedFolder> folders() const = 0;
-  /// Errors: not_found when the model is gone since it was listed, conflict when its files are others: scan again.
+  /// Errors: not_found when the model was removed after the scan, conflict when its files changed: scan again.
   virtual engine::Result<void> check_unchanged(const LibraryEntry& entry) const = 0;
-  virtual void opened(const std::string& path) = 0;  ///< moves it to the front of the recent ones (20 kept)
-  virtual std::string demo_model() const = 0;        ///< empty when it is not installed
-  /// A path that is there; else a name among the entries, whatever its case, or the end of just one of them ("Llama-3.2-1B"
-  /// of "meta-llama/Llama-3.2-1B"). Errors: not_found, naming what was looked for and where; invalid_argument when several
-  /// fit, which are listed.
+  virtual void opened(const std::string& path) = 0;  ///< moves the model to the front of the recent models (20 kept)
+  virtual std::string demo_model() const = 0;        ///< path of the bundled model; empty: it is not installed
+  /// Path of a model: `path_or_name` itself if it exists; else the entry with that name, ignoring case, or the only entry
+  /// whose name ends with it ("Llama-3.2-1B" of "meta-llama/Llama-3.2-1B"). Errors: not_found with the name and the folders
+  /// searched; invalid_argument with the matching entries when several match.
   virtual engine::Result<std::string> resolve(const std::string& path_or_name) const = 0;
 };
-/// `standard`: folders of other programs, searched while library/standard_folders is on.
+/// `standard`: folders of other programs, searched if the setting library/standard_folders is on.
 std::unique_ptr<Library> make_library(Settings& settings, std::string resources, std::vector<WatchedFolder> standard = {});
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log: levelled lines by category, to stderr, to a file, and to whoever shows them.
+// Log: lines with a level and a category, written to stderr and to a file, and kept for views that show them.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class Log {
  public:
   virtual ~Log() = default;
   virtual void write(LogLevel level, std::string_view category, std::string text) = 0;
-  /// Lines with sequence >= cursor that are kept; moves the cursor behind them.
+  /// Lines with sequence >= cursor that are still kept; moves the cursor past them.
   virtual std::vector<LogLine> lines_since(std::uint64_t& cursor) const = 0;
-  /// Writes what follows to this file as well: rotated at 10 MB, 3 kept. Its folder is made. A file that cannot be had is a
-  /// warning in the log.
+  /// Also writes all later lines to this file, which is rotated at 10 MB; 3 files are kept. Creates the file's folder. If
+  /// the file cannot be written, the log gets a warning.
   virtual void keep_file(const std::string& file) = 0;
 
   void info(std::string_view category, std::string text) { write(LogLevel::info, category, std::move(text)); }

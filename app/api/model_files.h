@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model files: which model a file or a folder is, or is a part of.
+// Model files: finds the model to which a file or a folder belongs.
 #pragma once
 
 #include <string>
 
 namespace lathe::app {
 
-/// A checkpoint's folder for itself, its config.json and its .safetensors files; a GGUF file, or the folder with just one,
-/// for itself; a repository's folder in the Hugging Face cache. Empty: none of them. Reads names and at most the first bytes
-/// of a file. Thread: any.
+/// Path of the model at `path`: a checkpoint's folder for the folder, its config.json or one of its .safetensors files; the
+/// path itself for a GGUF file, a folder with exactly one GGUF model, or a repository's folder in the Hugging Face cache.
+/// Empty: no model. Reads file names and at most the first bytes of a file. Thread: any.
 std::string model_at(const std::string& path);
 
 }  // namespace lathe::app

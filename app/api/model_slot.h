@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelSlot: the one place that holds the loaded engine; everybody else leases it.
+// ModelSlot: owner of the loaded engine, which all other code leases.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace lathe::app {
 
-/// Keeps the engine from being unloaded while it lives. Hold it for a call, not for a stream: handles outlive the engine.
+/// A lock that prevents the engine from being unloaded. It should be held for a call, not for a stream: request handles
+/// outlive the engine.
 class EngineLease {
  public:
   EngineLease() = default;
@@ -30,27 +31,27 @@ enum class ModelState : std::uint8_t { none, loading, ready, failed };
 
 struct ModelStatus {
   ModelState state = ModelState::none;
-  std::string path;                    ///< being loaded or loaded
-  engine::LoadProgress progress;       ///< while loading
-  std::optional<engine::Error> error;  ///< after a failed or cancelled load
-  std::uint64_t generation = 0;        ///< rises with every change of state
+  std::string path;                    ///< path of the model that is loaded or being loaded
+  engine::LoadProgress progress;       ///< progress while loading
+  std::optional<engine::Error> error;  ///< error of a failed or cancelled load
+  std::uint64_t generation = 0;        ///< increases with every change of state
 };
 
-/// How engines come to be; tests bring a scripted one.
+/// Function that loads an engine; tests use a scripted one.
 using EngineLoader = std::function<engine::Result<std::unique_ptr<engine::Engine>>(const engine::EngineOptions&,
                                                                                    const engine::LoadObserver&)>;
 
-/// Thread: any. Loading runs on a thread of its own; a model that was loaded stays until the new one is asked for.
+/// Thread: any. Loading runs on its own thread; a loaded model stays until load() is called again.
 class ModelSlot {
  public:
   virtual ~ModelSlot() = default;
-  virtual EngineLease lease() const = 0;  ///< empty when none is loaded
+  virtual EngineLease lease() const = 0;  ///< empty: no engine is loaded
   virtual ModelStatus status() const = 0;
-  /// Unloads what is there, then loads; returns at once. Errors: conflict while another load runs.
+  /// Unloads the current model, then loads; returns at once. Errors: conflict while another load runs.
   virtual engine::Result<void> load(const engine::EngineOptions& options) = 0;
   virtual void cancel_load() = 0;
   virtual void unload() = 0;
-  /// Waits until nothing is loading any more.
+  /// Waits until no load is running.
   virtual engine::Result<void> wait() = 0;
 };
 

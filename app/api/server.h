@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: the HTTP face of the loaded model; dialects on one listener, limits, keys, metrics.
+// Server: HTTP server of the loaded model, with all dialects on one listener, limits, API keys and metrics.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lathe::app {
 
-/// Limits of robustness.md (c), each configurable.
+/// Configurable limits that protect the server.
 struct ServerLimits {
   std::int64_t body_bytes = 32 << 20;
   int header_lines = 100;
@@ -21,26 +21,26 @@ struct ServerLimits {
   int write_stall_timeout_s = 60;
   int idle_timeout_s = 75;
   int connections = 4096;
-  int sse_keep_alive_interval_s = 10;  ///< a stream that is silent for so long sends a comment; 0: never
+  int sse_keep_alive_interval_s = 10;  ///< silence after which a stream sends a comment; 0: never
 };
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8000;  ///< 0: a free one
-  std::string api_key;        ///< empty: none. A bind outside loopback requires one
-  std::string model_name;     ///< that clients ask for; empty: the loaded model's own
-  /// Besides the address itself, localhost and 127.0.0.1. A name without a port stands for all ports.
+  std::string api_key;        ///< empty: none. Required if the host is not a loopback address
+  std::string model_name;     ///< name that clients use; empty: the loaded model's own
+  /// Allowed Host headers in addition to the address itself, localhost and 127.0.0.1. A name without port matches any port.
   std::vector<std::string> allowed_hosts;
-  /// CORS; empty: off. "http://localhost" and other names of this machine without a port stand for all of its ports.
+  /// CORS origins; empty: off. "http://localhost" and other names of this machine without a port match any port.
   std::vector<std::string> allowed_origins;
   ServerLimits limits;
-  std::vector<std::string> dialects_off;  ///< names of the dialect table
+  std::vector<std::string> dialects_off;  ///< names from the dialect table
 };
 
 struct DialectState {
   std::string name;      ///< "OpenAI"
   std::string base_url;  ///< "http://127.0.0.1:8000/v1"
-  std::string curl;      ///< a command that answers as it stands
+  std::string curl;      ///< an example command that works unchanged
   bool on = false;
   std::uint64_t n_requests = 0;
 };
@@ -50,28 +50,28 @@ enum class ServerState : std::uint8_t { off, starting, running, stopping, failed
 struct ServerStatus {
   ServerState state = ServerState::off;
   std::string host;
-  std::uint16_t port = 0;  ///< the real one
+  std::uint16_t port = 0;  ///< port of the listener
   std::int64_t since_unix_ms = 0;
   std::uint64_t n_requests = 0, n_errors = 0;
   int n_connections = 0;
   std::string error;            ///< "Port 8000 is used by python (4121)"
-  std::uint16_t free_port = 0;  ///< an offer when the port is taken
+  std::uint16_t free_port = 0;  ///< a free port, if the chosen one is taken
   std::vector<DialectState> dialects;
 };
 
-/// Thread: any; its listener has a thread of its own. Knows the model through the workbench's ModelSlot.
+/// Thread: any; the listener has its own thread. The model comes from the workbench's ModelSlot.
 class Server {
  public:
   virtual ~Server() = default;
-  /// Errors: invalid_argument, conflict (port taken; message names the process when it can be known), forbidden
-  /// (privileged).
+  /// Errors: invalid_argument, conflict (port taken; the message names the process if it can be determined), forbidden
+  /// (privileged port).
   virtual engine::Result<void> start(const ServerOptions& options) = 0;
-  /// Takes no more; running streams end when done or after `grace_ms` with an error event.
+  /// Stops accepting requests; running streams finish, or end with an error event after `grace_ms`.
   virtual void stop(int grace_ms) = 0;
   virtual ServerStatus status() const = 0;
 };
 
-/// Every dialect of the table, for views while the server is off.
+/// All dialects of the table, for views while the server is off.
 std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name);
 
 }  // namespace lathe::app

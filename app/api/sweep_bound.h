@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least time that a sweep can take, where nothing like it has been measured yet.
+// Sweep bound: a lower bound of a sweep's duration, for sweeps without similar measurements.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,15 @@ namespace lathe::app {
 
 /// Bytes of the weights under these options.
 using WeightBytes = std::function<engine::Result<std::int64_t>(const engine::EngineOptions& options)>;
-/// As the engine would allocate them.
+/// Bytes of the weights as the engine would allocate them.
 WeightBytes weight_bytes_of(const engine::ModelInfo& info);
 
-/// Seconds below which no engine of this machine stays: each step reads the weights but for what a cache may keep of them,
-/// and each token costs two operations a parameter, at the measured ceilings. Loads, attention, sampling and measuring
-/// quality come on top. What a run may lack does not count: lengths are the shortest that the spread of an even draw allows,
-/// conversations of a dataset have one turn, and Poisson arrivals may come at once. Asks for `weights` once for each format
-/// of the plan. Empty: nothing is known, of a server, of a trace, of a search for a rate, of a run that ends once too many
-/// wait, of lengths that are cut or have a distribution without a least, or of a model of which a token takes a part alone
-/// (experts).
+/// Lower bound of the plan's duration in seconds: at the measured ceilings each step reads the weights, except what a cache
+/// may keep, and each token costs two operations per parameter. Loads, attention, sampling and quality measurements come on
+/// top. The work is assumed as small as it may be: lengths are the shortest of a uniform draw, conversations of a dataset
+/// have one turn, and all Poisson arrivals may come at the beginning. Calls `weights` once for each format of the plan.
+/// nullopt: there is no bound, for a server, a trace, a search for the highest rate, a run that ends at max_waiting, lengths
+/// that are cut or have no minimum, or a model whose tokens use only a part of the weights (experts).
 std::optional<double> least_seconds(const SweepPlan& plan, const engine::ModelInfo& info, const kernels::Ceilings& ceilings,
                                     const WeightBytes& weights);
 

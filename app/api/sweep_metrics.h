@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of a run, with their definitions, and what several runs say together.
+// SweepMetric: a metric of a run with its definition, and the estimate from several runs.
 #pragma once
 
 #include <span>
@@ -21,21 +21,21 @@ struct SweepMetric {
   double (*of)(const RunRecord& run, const ServiceGoal& goal);
 };
 
-/// Unit of numbers that are equal or not and have no mean.
+/// Unit of metrics that are only compared for equality and have no mean.
 inline constexpr std::string_view kChecksumUnit = "checksum";
 
 /// THE TABLE of metrics.
 std::span<const SweepMetric> sweep_metrics();
 
-/// One value a metric, in the order of the table; NaN where nothing could be seen.
+/// Values of all metrics, in the order of the table; NaN: not observed.
 std::vector<double> measure(const RunRecord& run, const ServiceGoal& goal);
 
 /// A mean over repeats with its 95 % confidence interval (Student's t).
 struct Estimate {
   double mean = 0;
-  double half_width = 0;  ///< 0 too where there is none: see has_interval
-  std::size_t n = 0;      ///< 0: nothing was seen
-  /// A single run has none, unless what it measured has one of its own.
+  double half_width = 0;  ///< 0 also if there is no interval: see has_interval()
+  std::size_t n = 0;      ///< number of samples; 0: not observed
+  /// False for a single run, unless its metric has its own interval.
   bool has_interval() const { return n > 1 || half_width > 0; }
 };
 Estimate estimate(std::span<const double> samples);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SweepReport: what a sweep has measured so far, what it says beside a baseline, and how it leaves the program.
+// SweepReport: results of a sweep so far, their comparison with a baseline, and their export as JSON, CSV and Markdown.
 #pragma once
 
 #include <cstdint>
@@ -18,80 +18,81 @@
 
 namespace lathe::app {
 
-/// One for each of latencies(). Shared: reports are copied with every run.
+/// Distributions of a run, one for each of latencies(). Shared, because reports are copied with every run.
 using RunDistributions = std::shared_ptr<const std::vector<LatencyDistribution>>;
 
-/// In the place of an error: its user did not want to wait for it.
+/// CellResult::error of a cell that the user skipped.
 inline constexpr std::string_view kSkipped = "skipped";
 
-/// What became of a cell: samples [repeat][metric], NaN where nothing could be seen, or why it has no result.
+/// Result of a cell: samples [repeat][metric], NaN if a metric was not observed, or the reason why there are none.
 struct CellResult {
   std::vector<std::vector<double>> samples;
-  std::string error;                              ///< of a failure, or kSkipped
-  std::vector<MachineWarning> warnings{};         ///< the worst of its runs
-  std::vector<RunDistributions> distributions{};  ///< of its runs; of those measured before they were kept there are none
-  std::vector<std::vector<SweepTrial>> trials{};  ///< of a load of saturation: those of each run
-  std::vector<double> samples_of(std::size_t metric) const;  ///< that could be seen
+  std::string error;                                         ///< message of a failure, or kSkipped
+  std::vector<MachineWarning> warnings{};                    ///< worst warnings of all runs
+  std::vector<RunDistributions> distributions{};             ///< distributions of the runs; runs in old journals have none
+  std::vector<std::vector<SweepTrial>> trials{};             ///< for load saturation: trials of each run
+  std::vector<double> samples_of(std::size_t metric) const;  ///< observed samples of a metric
   Estimate estimate_of(std::size_t metric) const;
-  LatencyDistribution distribution_of(std::size_t latency) const;  ///< of all its runs
-  /// Of a metric that is a checksum: the number that all runs have, else those of all runs with blanks between; empty: none
-  /// was seen.
+  LatencyDistribution distribution_of(std::size_t latency) const;  ///< merged distribution of all runs
+  /// The checksum that all runs have, or the checksums of all runs separated by spaces; empty: none was observed. Requires:
+  /// a metric with kChecksumUnit.
   std::string checksums_of(std::size_t metric) const;
-  /// It failed, has all its repeats, or the interval of the first of main_metrics() is as narrow as the plan asks.
+  /// True if the cell failed, was skipped, has all its repeats, or the interval of the first of main_metrics() is as narrow
+  /// as the plan asks.
   bool is_done(const SweepPlan& plan) const;
   bool is_skipped() const { return error == kSkipped; }
   bool has_failed() const { return !error.empty() && !is_skipped(); }
-  std::string error_text() const { return is_skipped() ? error : "failed: " + error; }  ///< requires: there is an error
+  std::string error_text() const { return is_skipped() ? error : "failed: " + error; }  ///< Requires: there is an error
 };
 
 struct SweepReport {
-  std::map<std::size_t, CellResult> cells;  ///< by index; those not reached are missing
+  std::map<std::size_t, CellResult> cells;  ///< results by cell index; cells that were not reached are missing
   bool stopped = false;
   double seconds = 0;
-  std::vector<MachineWarning> warnings() const;  ///< the worst of all cells
+  std::vector<MachineWarning> warnings() const;  ///< worst warnings of all cells
   std::size_t n_failed() const;
   std::size_t n_skipped() const;
 };
 
-/// What a metric says of a cell beside another one: a difference counts when its 95 % interval (Welch) leaves out zero.
+/// Comparison of a cell's metric with a baseline: a difference counts if its 95 % interval (Welch) does not contain zero.
 enum class Verdict : std::uint8_t {
-  unknown,  ///< one of them has no result, or both have a single run
+  unknown,  ///< the cell or the baseline has no result, or a single run without an interval
   better,
   worse,
   noise
 };
 Verdict compare(const CellResult& cell, const CellResult& baseline, std::size_t metric);
 
-/// Whether a cell has kept that latency of its requests.
+/// True if a cell of the report has a distribution of that latency.
 bool has_distribution(const SweepReport& report, std::size_t latency);
 
-/// Place of a metric in sweep_metrics(). Requires: there is one of that name.
+/// Index of a metric in sweep_metrics(). Requires: a metric of that name.
 std::size_t metric_index(std::string_view name);
 
-/// Whether it sends conversations of more than one turn.
+/// True if a cell sends conversations of more than one turn.
 bool has_turns(const SweepPlan& plan);
-/// Whether it searches the highest rate in a cell.
+/// True if a cell searches for the highest rate.
 bool has_saturation(const SweepPlan& plan);
-/// Metrics of a table for people, by what the plan measures; the first is that of verdicts.
+/// Metrics of tables for people, chosen by what the plan measures; the first is used for verdicts.
 std::span<const std::string_view> main_metrics(const SweepPlan& plan);
-/// Cells that no other beats in both metrics, in the order of the first.
+/// Cells that no other cell beats in both metrics, ordered by the first metric.
 std::vector<std::size_t> pareto_front(const SweepReport& report, std::size_t metric, std::size_t over);
 
-/// {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95" (null: none), "n", "samples"}} or "error"}], ...},
-/// with "checksum" instead of "mean" and "ci95" where a metric is one, with "distributions" {latency: {"n", "quantiles":
-/// [[share, value], ...]}} where they were kept, with "trials" of each run where a highest rate was searched, with
-/// "warnings" where the machine gave some: of a cell the values by guard, of all the words too; and "machine", this one.
+/// JSON of a sweep: {"plan", "cells": [{"variables", "metrics": {name: {"mean", "ci95" (null: none), "n", "samples"}} or
+/// "error"}], ...}, with "checksum" instead of "mean" and "ci95" for a checksum; with "distributions" {latency: {"n",
+/// "quantiles": [[share, value], ...]}} if there are any; with "trials" of each run for load saturation; with "warnings" if
+/// there are any, for a cell the values by guard, for the sweep also as text; and with "machine", this machine.
 engine::OrderedJson to_json(const SweepPlan& plan, const SweepReport& report);
-/// A line a cell: variables, then mean and half width of each metric (a checksum alone), then the error.
+/// CSV with a line for each cell: variables, then mean and half width of each metric (or its checksum), then the error.
 std::string to_csv(const SweepPlan& plan, const SweepReport& report);
-/// A table of the main metrics, a row a cell.
+/// Markdown table of the main metrics, with a row for each cell.
 std::string to_markdown(const SweepPlan& plan, const SweepReport& report);
 
-/// How one cell is measured again: its plan as JSON, and as a command line.
+/// The plan that measures one cell again, as JSON and as a command line.
 engine::OrderedJson cell_plan_json(const SweepPlan& plan, std::size_t cell);
 std::string cell_command(const SweepPlan& plan, std::size_t cell);
-/// One request as the cell sends them, of its mean lengths and with its sampling, for the plan's target or else the server
-/// at `base_url`, as a command line. Its prompt is of ids that every vocabulary has, whatever those of the cell are.
+/// A curl command that sends one request of the cell's mean lengths and sampling to the plan's target, or else to the server
+/// at `base_url`. Its prompt consists of ids that every vocabulary has.
 std::string cell_curl(const SweepPlan& plan, std::size_t cell, const std::string& base_url);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SweepTrial: a rate of requests that was tried in search of the highest one that holds.
+// SweepTrial: a request rate that was tried in the search for the highest rate that keeps the goal.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace lathe::app {
 
-/// Metrics are those of the same name; NaN where nothing could be seen.
+/// One trial. Metrics are those of the same name in sweep_metrics(); NaN: not observed.
 struct SweepTrial {
-  double rate = 0;      ///< requests a second; 0: one request at a time
-  std::string failure;  ///< why it did not hold; empty: it held
+  double rate = 0;      ///< requests per second; 0: one request at a time
+  std::string failure;  ///< why the rate did not keep the goal; empty: it did
   std::int64_t requests = 0;
   double request_s = 0, goodput_req_s = 0, ttft_ms_p99 = 0, itl_ms_p99 = 0;
 };
 
-/// "trying 3.2 req/s": what is done, for people.
+/// Text of a running trial for people: "trying 3.2 req/s".
 std::string text_of_trial(double rate);
 
-/// [{"rate" (null: one request at a time), "held", "why" of one that did not, "requests", the metrics (null: unseen)}].
+/// [{"rate" (null: one request at a time), "held", "why" if it did not, "requests", the metrics (null: not observed)}].
 engine::OrderedJson to_json(std::span<const SweepTrial> trials);
-/// Errors: invalid_argument when it is no list of such.
+/// Reads to_json()'s form. Errors: invalid_argument when `json` is not a list of trials.
 engine::Result<std::vector<SweepTrial>> sweep_trials_from(const engine::Json& json);
 
 }  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeper: the one sweep that the workbench runs, in the background, and those that were kept.
+// Sweeper: runs one sweep at a time in the background, and lists the journals of earlier sweeps.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 
 namespace lathe::app {
 
-/// Where a sweep stands.
+/// Progress of a running sweep.
 struct SweepProgress {
   std::size_t cells_done = 0, cells_total = 0;
-  std::size_t cell = 0;     ///< that is measured now
-  std::int64_t repeat = 0;  ///< of it; 0: the warm-up
+  std::size_t cell = 0;     ///< index of the cell that is measured now
+  std::int64_t repeat = 0;  ///< repeat of this cell; 0: the warm-up
   std::string doing;        ///< "evaluating", "loading", "connecting", "warming up", "measuring", or text_of_trial()
-  double seconds = 0;       ///< since the sweep began
-  double seconds_left = 0;  ///< by the cells of this run; 0: not known yet
-  double tok_s = 0;         ///< of the answers of the present run so far, or of the run before; 0: not known
-  std::shared_ptr<const engine::EngineSnapshot> engine{};  ///< that is measured, while one is; null for a server
+  double seconds = 0;       ///< seconds since the sweep began
+  double seconds_left = 0;  ///< estimate from the cells measured so far; 0: not known yet
+  double tok_s = 0;         ///< tokens per second of the current run so far, or of the previous run; 0: not known
+  std::shared_ptr<const engine::EngineSnapshot> engine{};  ///< state of the measured engine; null: none, or a server
 };
 
 enum class SweepState : std::uint8_t {
   none,  ///< nothing to show
   running,
-  pausing,  ///< the present run goes to its end first
+  pausing,  ///< pauses after the current run
   paused,
-  stopped,  ///< by the user, or it was found half done: resume() goes on
+  stopped,  ///< stopped by the user, or opened from an unfinished journal; resume() continues it
   done,
   failed  ///< the journal cannot be written
 };
@@ -42,50 +42,51 @@ struct SweepStatus {
   std::shared_ptr<const SweepPlan> plan;      ///< null: none
   std::shared_ptr<const SweepReport> report;  ///< null: none
   SweepProgress progress;
-  std::string journal;  ///< path
+  std::string journal;  ///< path of the journal
   std::string error;
-  std::uint64_t revision = 0;  ///< rises with every change of anything but the seconds
+  std::uint64_t revision = 0;  ///< increases with every change except those of the seconds
   bool runs() const { return state == SweepState::running || state == SweepState::pausing || state == SweepState::paused; }
 };
 
 /// A journal of an earlier sweep.
 struct KeptSweep {
   std::string path, name;
-  std::int64_t unix_ms = 0;  ///< of the last sample
+  std::int64_t unix_ms = 0;  ///< time of the last sample
   std::size_t cells_done = 0, cells_total = 0;
 };
 
-/// Thread: any. A sweep loads engines of its own, beside the model of the ModelSlot.
+/// Thread: any. A sweep loads its own engines, in addition to the model of the ModelSlot.
 class Sweeper {
  public:
-  virtual ~Sweeper() = default;  ///< stops, and waits for the computation that runs
+  virtual ~Sweeper() = default;  ///< stops the sweep, and waits for the running computation
   virtual SweepStatus status() const = 0;
-  /// Starts at the first cell, with a new journal. Errors: conflict while one runs; invalid_argument of the plan.
+  /// Starts a sweep at the first cell, with a new journal. Errors: conflict while a sweep runs; invalid_argument for an
+  /// invalid plan.
   virtual engine::Result<void> start(SweepPlan plan) = 0;
-  /// Shows what a journal holds, without measuring. Errors: conflict while one runs; invalid_argument, not_found.
+  /// Shows the contents of a journal, without measuring. Errors: conflict while a sweep runs; invalid_argument, not_found.
   virtual engine::Result<void> open(const std::string& journal) = 0;
-  /// Goes on where the shown sweep stopped. `api_key`: of a target, where it is not known yet: journals have none.
-  /// Errors: conflict; those of the journal.
+  /// Continues the shown sweep where it stopped. `api_key`: key of the target, if it is not known yet, since journals
+  /// contain no keys. Errors: conflict; those of the journal.
   virtual engine::Result<void> resume(const std::string& api_key = {}) = 0;
-  virtual void pause() = 0;  ///< after the present run
+  virtual void pause() = 0;  ///< pauses after the current run
   virtual void go_on() = 0;
-  virtual void skip_cell() = 0;  ///< recorded as skipped; resume() measures it
-  virtual void stop() = 0;       ///< what is measured is kept; returns at once
-  /// Forgets what is shown; its journal stays. Nothing while one runs.
+  virtual void skip_cell() = 0;  ///< records the cell as skipped; resume() measures it
+  virtual void stop() = 0;       ///< stops the sweep and keeps its results; returns at once
+  /// Removes the shown sweep from status(); its journal stays. No effect while a sweep runs.
   virtual void clear() = 0;
-  /// The newest first; at most 50.
+  /// Journals of earlier sweeps, the newest first; at most 50.
   virtual std::vector<KeptSweep> kept() const = 0;
 };
 
-/// Where a sweep finds what is not in its plan.
+/// Environment of a sweep, which is not part of its plan.
 struct SweepPlaces {
   engine::PackedCacheFolder packed{};  ///< quantized weights of models whose quality is measured
-  std::string root{};                  ///< of /proc and /sys, which tell of the machine; tests bring their own
-  /// Tokens that the program's own model has computed so far, for its chats and its server: they disturb what is measured.
+  std::string root{};                  ///< root directory of /proc and /sys, which describe the machine; for tests
+  /// Tokens that the program's own model has computed so far for chats and server, which disturb the measurement.
   std::function<std::uint64_t()> own_tokens{};
 };
 
-/// `folder` holds the journals and is made when the first one is.
+/// `folder` contains the journals and is created with the first one.
 std::unique_ptr<Sweeper> make_sweeper(EngineLoader loader, std::string folder, SweepPlaces places = {});
 
 }  // namespace lathe::app

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workbench: the composition root. Owns settings, history, library, the model slot, the request log, the server and the sweeper.
+// Workbench: the composition root.
+// Owns: settings, history, library, the model slot, the request log, the server and the sweeper.
 #pragma once
 
 #include <memory>
@@ -22,15 +23,15 @@ struct WorkbenchOptions {
   std::string profile_dir;  ///< empty: XDG folders
   EngineLoader loader;      ///< empty: engine::load_engine
   LogOptions log;
-  std::string log_name;  ///< "serve": keeps paths().state/serve.log while log/to_file is on; empty: no file of the settings
-  bool keep_history = true;  ///< false: in memory, for headless commands
+  std::string log_name;      ///< "serve": writes paths().state/serve.log while the setting log/to_file is on; empty: never
+  bool keep_history = true;  ///< false: history only in memory, for headless commands
 };
 
 class Workbench {
  public:
   static engine::Result<std::unique_ptr<Workbench>> create(WorkbenchOptions options);
-  /// Stops the server, ends requests, saves settings. Grace takes less than 3 s of it, but what computes is waited for: a
-  /// step of the model, a template, a load from a disk. A program that must end has an EndWatch.
+  /// Stops the server, ends requests, saves settings. The grace period is below 3 s, but running computations are waited
+  /// for: a step of the model, a template, a load from disk. A program that must exit in time uses an EndWatch.
   virtual ~Workbench() = default;
 
   virtual const Paths& paths() const = 0;
