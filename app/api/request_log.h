@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestLog: the last 1,000 requests from chat, server and bench in one table, each with its why-events.
+// RequestLog: the last 1,000 requests from chat, server and bench in one table, each with its scheduler events.
 #pragma once
 
 #include <cstdint>

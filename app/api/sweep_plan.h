@@ -41,7 +41,7 @@ struct SweepWorkload {
   std::int64_t turn_tokens = 0;  ///< new tokens of every turn but the first; 0: as many as prompt_tokens
   double think_time = 0;         ///< seconds from the end of an answer to the next turn
   double max_seconds = 0;        ///< seconds after which a run, or a trial of saturation, sends no more; 0: no limit
-  std::int64_t max_waiting = 0;  ///< waiting requests (no token yet) at which an open load sends no more; 0: no limit
+  std::int64_t max_waiting = 0;  ///< waiting requests (no token yet) above which an open load sends no more; 0: no limit
   LoadPattern pattern() const;
   std::int64_t n_requests() const;
   std::size_t shared_of(std::int64_t tokens) const {
@@ -91,7 +91,7 @@ inline constexpr std::size_t kMaxVariables = 3;
 inline constexpr std::size_t kMaxCells = 4096;
 
 struct SweepPlan {
-  std::string name;               ///< for people
+  std::string name;               ///< name for people
   engine::EngineOptions options;  ///< unused with a target
   SweepTarget target;
   engine::SamplingParams sampling = greedy_sampling();

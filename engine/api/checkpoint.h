@@ -18,7 +18,7 @@ namespace lathe::engine {
 /// Description of a checkpoint from its files, without reading weights.
 struct ModelInfo {
   std::string path;
-  std::string name;          ///< name of the folder
+  std::string name;          ///< name of the model: checkpoint_name()
   std::string architecture;  ///< "LlamaForCausalLM"
   std::string file_format;   ///< "safetensors"
   std::int64_t n_parameters = 0;

@@ -90,7 +90,7 @@ struct LoadProgress {
   std::int64_t bytes_done = 0, bytes_total = 0;
   double seconds = 0;
 };
-/// Called on the loading thread after each tensor; false cancels (the load returns ErrorCode::cancelled, memory given back).
+/// Called on the loading thread after each tensor; false cancels the load, which frees its memory and returns `cancelled`.
 using LoadObserver = std::function<bool(const LoadProgress&)>;
 
 /// Loads a model. Errors: model_refused, not_found, invalid_argument, resource_exhausted (it does not fit, or there are too

@@ -24,7 +24,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
 /// As parse_json(), but objects keep the order of their keys, in which templates print them.
 Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
-/// Never throws: broken UTF-8 becomes U+FFFD, non-finite numbers become null.
+/// Text of a value. Never throws: invalid UTF-8 becomes U+FFFD, non-finite numbers become null.
 std::string dump_json(const Json& json, int indent = -1);
 std::string dump_json(const OrderedJson& json, int indent = -1);
 

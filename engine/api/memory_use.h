@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// Units: bytes.
+/// Memory of a model by parts. Units: bytes.
 struct MemoryUse {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
   std::int64_t total() const { return weights + kv + activations + other; }

@@ -160,7 +160,7 @@ struct AttentionForm {
   int window = 0;      ///< tokens that a row attends to, its own included; 0: all
   float soft_cap = 0;  ///< s = cap * tanh(s / cap); 0: none
   std::span<const float>
-      slopes{};  ///< [n_heads] or none: slope * (j - i) is added for token j seen from row i. Press et al. 2022
+      slopes{};  ///< [n_heads] or none (ALiBi): slope * (j - i) is added for token j in row i. Source: Press et al. 2022
   std::span<const float> sinks{};  ///< [n_heads] or none: a score that is in the softmax's denominator and has no value in V
   bool is_causal = true;  ///< a row attends to its own token and earlier ones; false: to its whole context (encoders)
   /// Scale of ALiBi slopes rounded to bf16; 0: slopes are not rounded. Otherwise the score gets
@@ -273,7 +273,7 @@ class Backend {
   // ---- weights
   /// Units: bytes that make_packed(format, n, k) will occupy. The fit estimate calls this, and so does make_packed.
   virtual std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const = 0;
-  /// Null when there is no memory left.
+  /// Makes a matrix to be filled by pack_rows(); null when no memory is left.
   virtual std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) = 0;
   /// Packs source [rows, k] (f32, f16 or bf16) into rows [row_begin, row_begin + rows) of the matrix. Rows may come in any
   /// order and from several sources: that is how Q, K and V become one matrix. bitsandbytes formats have blocks and means

@@ -66,7 +66,7 @@ class CudaBackend final : public Backend {
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
 
  private:
-  /// Units: bytes.
+  /// Sizes of the work buffers. Units: bytes.
   struct WorkSizes {
     std::size_t x = 0, inner_x = 0, inner = 0, expanded = 0;
   };

@@ -14,9 +14,9 @@ class RandomNumbers {
  public:
   explicit RandomNumbers(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next_bits();
-  /// In [-1, 1).
+  /// The next number, in [-1, 1).
   float next();
-  /// In [0, n).
+  /// The next integer, in [0, n).
   std::int32_t below(std::int32_t n);
 
  private:
