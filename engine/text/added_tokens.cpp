@@ -11,7 +11,7 @@ namespace lathe::engine {
 namespace {
 
 bool is_space(char32_t code) { return u_isUWhiteSpace(static_cast<UChar32>(code)) != 0; }
-/// As \w of the regex crate, with which the tokenizers library looks at the neighbours of a match.
+/// Matches \w of the regex crate, which the tokenizers library applies to the characters next to a match.
 bool is_word(char32_t code) {
   constexpr std::uint32_t kWord = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
   const auto point = static_cast<UChar32>(code);
@@ -19,7 +19,7 @@ bool is_word(char32_t code) {
          u_hasBinaryProperty(point, UCHAR_JOIN_CONTROL) != 0;
 }
 
-/// Where the character that ends at `end` begins.
+/// Returns the index at which the character that ends at `end` begins.
 std::size_t character_before(std::string_view text, std::size_t end) {
   std::size_t at = end - 1;
   while (at > 0 && end - at < 4 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
@@ -31,7 +31,7 @@ bool stands_alone(std::string_view text, TextRange range) {
   return range.end >= text.size() || !is_word(read_utf8(text, range.end).code);
 }
 
-/// Takes the white space beside the match along, but never text before `from`.
+/// Extends the match over the white space next to it as lstrip and rstrip say, but never over text before `from`.
 TextRange with_spaces(std::string_view text, TextRange range, const AddedToken& token, std::size_t from) {
   if (token.lstrip) range.begin = std::max(range.begin, from);
   while (token.lstrip && range.begin > from) {
@@ -49,7 +49,7 @@ TextRange with_spaces(std::string_view text, TextRange range, const AddedToken& 
 
 enum class Overlap : std::uint8_t { none, part, whole };
 
-/// How much of the range is in one of `ranges`.
+/// Returns how much of `range` is inside one of `ranges`.
 Overlap overlap(TextRange range, std::span<const TextRange> ranges) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), range.begin,
                                       [](std::size_t begin, const TextRange& other) { return begin < other.begin; });
@@ -107,7 +107,7 @@ std::vector<AddedTokenSet::Match> AddedTokenSet::find(std::string_view text,
     at = match.end;
     if (found.denied || (found.token->single_word && !stands_alone(text, match))) continue;
     const TextRange range = with_spaces(text, match, *found.token, from);
-    if (range.begin >= range.end) continue;  // all of it was white space that the token before took
+    if (range.begin >= range.end) continue;  // the previous match includes all of this white space
     matches.push_back({range, found.token->id});
     from = range.end;
   }

@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-/// `other` is what the patterns write [^\s\p{L}\p{N}]; `beyond` is no ASCII; `end` that of the text.
+/// `other` is the class that the patterns write [^\s\p{L}\p{N}]; `beyond` is outside ASCII; `end` is the end of the text.
 enum class Kind : std::uint8_t { other, letter, digit, space, newline, beyond, end };
 
 constexpr std::array<Kind, 256> kKinds = [] {
@@ -32,13 +32,13 @@ std::size_t end_of_run(std::string_view text, std::size_t at, Kind kind) {
   return at;
 }
 
-/// The run, unless what follows may belong to it.
+/// Returns the end of the run, or 0 if the character after it may belong to it.
 std::size_t whole_run(std::string_view text, std::size_t at, Kind kind) {
   const std::size_t end = end_of_run(text, at, kind);
   return kind_at(text, end) == Kind::beyond ? 0 : end;
 }
 
-/// The end of 's, 't, 're, 've, 'm, 'll, 'd; `at` where none begins.
+/// Returns the end of 's, 't, 're, 've, 'm, 'll or 'd; `at` if none begins there.
 std::size_t end_of_contraction(std::string_view text, std::size_t at, bool any_case) {
   const auto letter_at = [&](std::size_t i) {
     const char c = i < text.size() ? text[i] : '\0';
@@ -50,7 +50,8 @@ std::size_t end_of_contraction(std::string_view text, std::size_t at, bool any_c
   return first == 'l' && second == 'l' ? at + 3 : at;
 }
 
-/// \s+(?!\S)|\s+: before a word one space is left to it. `to_newline` puts \s*[\r\n]+ in front of these.
+/// Matches \s+(?!\S)|\s+: a run before a word leaves its last space to the word. `to_newline` puts \s*[\r\n]+ in front of
+/// these.
 std::size_t end_of_spaces(std::string_view text, std::size_t at, bool to_newline) {
   std::size_t end = at, behind_newline = 0;
   for (Kind kind = kind_at(text, end); kind == Kind::space || kind == Kind::newline; kind = kind_at(text, end)) {
@@ -76,7 +77,7 @@ std::size_t end_of_gpt2_word(std::string_view text, std::size_t at) {
   }
 }
 
-/// Of Llama 3 and Qwen 2, which differ in how many digits a word may have.
+/// Llama 3 and Qwen 2, which differ in how many digits a word may have.
 template <std::size_t kMostDigits>
 std::size_t end_of_llama3_word(std::string_view text, std::size_t at) {
   if (text[at] == '\'') {
@@ -103,7 +104,7 @@ struct Pattern {
   AsciiWordEnd end;
 };
 
-// THE TABLE of patterns that are known by heart.
+// THE TABLE of patterns with a hand-written splitter.
 constexpr std::array kPatterns = {Pattern{kGpt2Words, end_of_gpt2_word}, Pattern{kLlama3Words, end_of_llama3_word<3>},
                                   Pattern{kQwen2Words, end_of_llama3_word<1>}};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that the patterns of GPT-2, Llama 3 and Qwen 2 cut from ASCII, found without an engine of regular expressions.
+// Splitters for ASCII text: they find the words that the patterns of GPT-2, Llama 3 and Qwen 2 cut, without an engine of
+// regular expressions.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,11 @@ inline constexpr std::string_view kLlama3Words =
 inline constexpr std::string_view kQwen2Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-/// The end of the match that begins at `at`; 0 where a character beyond ASCII has a say in it: the pattern must be asked.
-/// Requires: at < text.size(). Cost: what is read is the match and one byte more.
+/// Returns the end of the match that begins at `at`, or 0 if a character beyond ASCII may decide where the match ends: then
+/// the caller must use the pattern. Requires: at < text.size(). Cost: reads the match and one more byte.
 using AsciiWordEnd = std::size_t (*)(std::string_view text, std::size_t at);
 
-/// Null for every pattern but these.
+/// Returns the splitter of `pattern`; null for all but the three patterns above.
 AsciiWordEnd ascii_splitter_of(std::string_view pattern);
 
 }  // namespace lathe::engine

@@ -11,7 +11,7 @@ namespace {
 using Symbol = BpeScratch::Symbol;
 using Candidate = BpeScratch::Candidate;
 
-// Up to here looking for the lowest rank by a scan beats a heap; nearly all words of text are shorter.
+// A scan for the lowest rank is faster than a heap up to this size; nearly all words of text are shorter.
 constexpr std::size_t kScanSymbols = 24;
 
 void start_as_bytes(const BpeModel& model, std::string_view word, std::vector<Symbol>& symbols) {
@@ -21,7 +21,7 @@ void start_as_bytes(const BpeModel& model, std::string_view word, std::vector<Sy
   }
 }
 
-/// The pieces of a character's bytes; false when one of them has none.
+/// Appends the pieces of a character's bytes; returns false if a byte has none.
 bool append_bytes(const BpeModel& model, std::string_view character, std::vector<Symbol>& symbols) {
   if (model.byte_ids.empty()) return false;
   const std::size_t n_before = symbols.size();
@@ -47,10 +47,10 @@ void start_as_characters(const BpeModel& model, std::string_view word, std::vect
   }
 }
 
-/// Merges by looking for the lowest rank each time. Cost: quadratic, on few symbols.
+/// Merges by a scan for the lowest rank at each step. Cost: quadratic, on few symbols.
 void merge_by_scan(const BpeModel& model, BpeScratch& scratch, std::vector<std::int32_t>& ids) {
   auto& symbols = scratch.symbols;
-  auto& ranks = scratch.ranks;  // of the pair (i, i + 1)
+  auto& ranks = scratch.ranks;  // ranks[i]: rank of the pair (i, i + 1)
   std::size_t n = symbols.size();
   ranks.assign(n, MergeTable::kNone);
   const auto look_up = [&](std::size_t i) {
@@ -71,7 +71,7 @@ void merge_by_scan(const BpeModel& model, BpeScratch& scratch, std::vector<std::
   for (const Symbol& symbol : symbols) ids.push_back(symbol.id);
 }
 
-/// Merges with a heap of candidates over a linked list of symbols; candidates that a merge made stale are passed over.
+/// Merges with a heap of candidates over a linked list of symbols; candidates that a merge made stale are skipped.
 void merge_by_heap(const BpeModel& model, BpeScratch& scratch, std::vector<std::int32_t>& ids) {
   auto& symbols = scratch.symbols;
   auto& heap = scratch.heap;
@@ -101,7 +101,7 @@ void merge_by_heap(const BpeModel& model, BpeScratch& scratch, std::vector<std::
     Symbol& right = symbols[static_cast<std::size_t>(left.next)];
     if (right.id != best.right) continue;
     left.id = model.merges.find(best.left, best.right).id;
-    right.id = -1;  // gone
+    right.id = -1;  // merged into the left symbol
     left.next = right.next;
     if (left.next >= 0) symbols[static_cast<std::size_t>(left.next)].previous = best.at;
     push(left.previous);

@@ -35,7 +35,8 @@ class BpeWordModel final : public WordModel {
  private:
   enum class Whole : std::uint8_t { not_known, yes, no };
 
-  /// Most words are pieces, and most of those come out of the merges as they are. Which, is found out once.
+  /// Most words are pieces, and the merges give most of these back as one id. The result for each piece is found once and
+  /// cached.
   void append(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) const {
     const std::int32_t piece = model_.pieces.find(word);
     if (piece == PieceTable::kNone) return merge_word(model_, word, scratch, ids);
@@ -48,15 +49,15 @@ class BpeWordModel final : public WordModel {
   }
 
   BpeModel model_;
-  mutable std::vector<std::atomic<Whole>> stays_whole_;  // by id; what any thread finds out is the same
+  mutable std::vector<std::atomic<Whole>> stays_whole_;  // by id; every thread finds the same value
 };
 
-/// How a piece of the vocabulary reads inside a word: its bytes when words are bytes, else itself.
+/// Returns the form of a vocabulary piece inside a word: its bytes if words are bytes, otherwise the piece itself.
 std::optional<std::string> word_form(const std::string& piece, bool byte_level) {
   return byte_level ? bytes_of_alphabet(piece) : std::optional(piece);
 }
 
-/// A byte without a piece stays -1.
+/// Fills byte_ids; a byte without a piece stays -1.
 void add_byte_ids(BpeModel& model, bool byte_fallback) {
   if (!model.byte_level && !byte_fallback) return;
   model.byte_ids.assign(256, -1);
@@ -95,9 +96,10 @@ Result<void> add_listed_merges(const WordModelParts& parts, BpeModel& model) {
   return {};
 }
 
-/// Every pair of pieces whose join is a piece, ranked by the id of that. Source: tiktoken, byte_pair_merge.
+/// Adds a merge for every pair of pieces whose concatenation is a piece; the rank is the id of that piece. Source: tiktoken,
+/// byte_pair_merge.
 Result<void> add_merges_by_id(const WordModelParts& parts, BpeModel& model) {
-  // Each cut of a piece is looked up: real vocabularies come to some ten millions of bytes.
+  // Every split of every piece is looked up: for real vocabularies this reads some ten million bytes.
   constexpr std::size_t kMaxBytesRead = 512u << 20;
   struct Pair {
     std::int32_t left, right, joined;
@@ -120,7 +122,7 @@ Result<void> add_merges_by_id(const WordModelParts& parts, BpeModel& model) {
   return {};
 }
 
-/// Options that change the meaning and are not built are refused, not passed over.
+/// Refuses options that change the result and are not implemented.
 Result<void> check_options(const WordModelParts& parts) {
   const Json& model = parts.description.model;
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
@@ -154,7 +156,7 @@ Result<std::unique_ptr<WordModel>> make_bpe_word_model(const WordModelParts& par
   add_byte_ids(model, flag_field(description.model, "byte_fallback", false));
   LATHE_TRY_VOID(description.merges_by_id ? add_merges_by_id(parts, model) : add_listed_merges(parts, model));
   LATHE_TRY(model.unk_id, parts.id_of_named("unk_token"));
-  // Control tokens that lie in the vocabulary take part in no word: text must not spell them.
+  // Control tokens are erased from the vocabulary, so that no text can spell them.
   for (const std::string& content : parts.control) model.pieces.erase(content);
   return std::make_unique<BpeWordModel>(std::move(model), static_cast<std::size_t>(last) + 1);
 }

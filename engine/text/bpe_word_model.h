@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte-pair encoding as a model of words: its vocabulary and merges out of a description.
+// The byte-pair encoding word model, made from the vocabulary and merges of a tokenizer description.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// Errors: model_refused with the merge or the option.
-Result<std::unique_ptr<WordModel>> make_bpe_word_model(const WordModelParts& parts);
+/// Errors: model_refused, naming the merge or the option.
+Result<std::unique_ptr<WordModel>> make_bpe_model(const WordModelParts& parts);
 
 }  // namespace lathe::engine

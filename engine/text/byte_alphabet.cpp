@@ -8,13 +8,13 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kAlphabetEnd = 0x144;  // the last of the 68 bytes that have no picture of their own is written as U+0143
+constexpr int kAlphabetEnd = 0x144;  // the last of the 68 bytes without a printable character is written as U+0143
 
 constexpr bool has_picture(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE && byte <= 0xFF);
 }
 
-/// Byte by code point, -1 for code points outside the alphabet: bytes with a picture stand for themselves, the others
+/// Maps a code point to its byte, -1 for code points outside the alphabet: printable bytes represent themselves, the others
 /// follow in order from U+0100.
 constexpr auto kBytes = [] {
   std::array<int, kAlphabetEnd> bytes{};

@@ -9,10 +9,10 @@
 
 namespace lathe::engine {
 
-/// The bytes that a vocabulary entry stands for; nothing when it holds a character outside the alphabet.
+/// Returns the bytes that a vocabulary entry represents; nothing if it holds a character outside the alphabet.
 std::optional<std::string> bytes_of_alphabet(std::string_view entry);
 
-/// The vocabulary entry that stands for bytes.
+/// Returns the vocabulary entry that represents `bytes`.
 std::string alphabet_of_bytes(std::string_view bytes);
 
 }  // namespace lathe::engine

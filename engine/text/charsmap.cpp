@@ -9,11 +9,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kBlock = 256;                 // units that one byte of a key can reach from a base
+constexpr std::size_t kBlock = 256;                 // number of units that one byte of a key can reach from a base
 constexpr std::uint32_t kMaxTrieBytes = 16u << 20;  // the table of all Unicode forms takes 0.3 MiB
 constexpr std::size_t kMaxKeyBytes = 256;           // the longest key of that table has 18 bytes
-constexpr std::size_t kMaxTextBytes = 256;          // and its longest text 33: the bound on how much a text can grow
-constexpr std::uint32_t kMaxMatches = 32;           // Normalizer::kMaxTrieResultsSize: the library looks at more unchecked
+constexpr std::size_t kMaxTextBytes = 256;          // its longest text has 33; this bounds how much a text can grow
+constexpr std::uint32_t kMaxMatches = 32;           // Normalizer::kMaxTrieResultsSize: the library does not check for more
 constexpr std::uint32_t kValueMask = 0x7FFF'FFFF, kLabelMask = 0x8000'00FF, kHasLeaf = 1u << 8, kFar = 1u << 9;
 
 tl::unexpected<Error> refuse(std::string message) {
@@ -24,8 +24,8 @@ std::size_t base_of(std::uint32_t unit, std::size_t at) {
   return at ^ (static_cast<std::size_t>(unit >> 10) << ((unit & kFar) >> 6));
 }
 
-/// A unit with the top bit holds a value. Any other is the end of an edge: its label is the byte of the key, and the units
-/// behind it lie at base ^ byte, the value of the key that ends there at base itself.
+/// A unit with the top bit set holds a value. Any other unit is the end of an edge: its label is the byte of the key, the
+/// units that follow it are at base ^ byte, and the value of a key that ends there is at the base itself.
 class Trie {
  public:
   explicit Trie(std::string_view bytes) : units_(bytes.size() / sizeof(std::uint32_t)) {
@@ -43,16 +43,16 @@ class Trie {
 };
 
 Result<void> check_links(const Trie& trie, std::size_t text_bytes) {
-  // The library takes the root for an edge whatever it is.
+  // The library reads the root as an edge, whatever it is.
   if (trie.is_value(0)) return refuse("its root is a value");
   for (std::size_t i = 0; i < trie.size(); ++i) {
     if (trie.is_value(i)) {
       if ((trie.unit(i) & kValueMask) >= text_bytes) return refuse(fmt::format("unit {} points past the texts", i));
       continue;
     }
-    if (trie.unit(i) == 0) continue;  // unused, or in a whole block
+    if (trie.unit(i) == 0) continue;  // unused, or reached only inside a complete block, so that its links stay in the trie
     if ((trie.base(i) | (kBlock - 1)) >= trie.size()) return refuse(fmt::format("unit {} points past the trie", i));
-    // The value is read without a look at the top bit.
+    // The library reads the value without checking the top bit.
     if (trie.has_leaf(i) && (trie.unit(trie.base(i)) & kValueMask) >= text_bytes) {
       return refuse(fmt::format("the value of unit {} points past the texts", i));
     }
@@ -61,11 +61,11 @@ Result<void> check_links(const Trie& trie, std::size_t text_bytes) {
 }
 
 /// Walks all keys from the root, depth first. Requires: checked links. Cost: linear, because a base is entered once for all
-/// edges that lead to it; a circle ends at the bound on the length of keys.
+/// edges that lead to it; a cycle ends at the bound on the length of keys.
 class KeyWalk {
  public:
   explicit KeyWalk(const Trie& trie) : trie_(trie), longest_((trie.size() / kBlock + 1) * kBlock) {
-    // The edges out of a base, side by side: counted, then put in place.
+    // Groups the edges by their base: they are counted, then written to their offsets.
     edges_at_.assign(longest_.size() + 1, 0);
     for_each_edge([&](std::size_t base, std::uint32_t) { ++edges_at_[base + 1]; });
     for (std::size_t i = 1; i < edges_at_.size(); ++i) edges_at_[i] += edges_at_[i - 1];
@@ -101,7 +101,8 @@ class KeyWalk {
 
  private:
   struct Longest {
-    std::uint32_t bytes = 0, matches = 0;  ///< below the base: of the longest key, and of the keys along one path
+    /// below the base: bytes of the longest key, and largest number of keys along one path
+    std::uint32_t bytes = 0, matches = 0;
     bool known = false;
   };
   struct Step {
@@ -116,7 +117,7 @@ class KeyWalk {
     }
   }
   void enter(std::size_t base) { path_.push_back({base, edges_at_[base]}); }
-  /// The edge of `step` is done: what lies below it is known.
+  /// Finishes the edge of `step`: the result below it is known.
   void take(Step& step, std::size_t below) {
     const std::uint32_t edge = edges_[step.next_edge++];
     Longest& here = longest_[step.base];
@@ -132,7 +133,7 @@ class KeyWalk {
 
   const Trie& trie_;
   std::vector<Longest> longest_;         // by base
-  std::vector<std::uint32_t> edges_at_;  // by base: where its edges begin in edges_
+  std::vector<std::uint32_t> edges_at_;  // by base: index in edges_ of its first edge
   std::vector<std::uint32_t> edges_;
   std::vector<Step> path_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The normalizer table of a sentencepiece model ("precompiled_charsmap"): checked, because the library follows it unchecked,
-// and read.
+// The normalizer table of a sentencepiece model ("precompiled_charsmap"). It is checked here, because the sentencepiece
+// library follows it unchecked, and then read.
 // Source: sentencepiece normalizer.cc (layout), darts-clone darts.h (units of the trie).
 #pragma once
 
@@ -14,17 +14,17 @@
 
 namespace lathe::engine {
 
-/// Layout: u32 size of the trie in bytes, the double-array trie, then texts that end with NUL. Every link of the trie must
-/// stay inside it and every value inside the texts; a text must not meet more keys than the library has room for.
-/// Errors: model_refused with the unit. An empty map is fine: no table.
+/// Checks a table. Layout: u32 size of the trie in bytes, the double-array trie, then texts that end with NUL. Every link of
+/// the trie must stay inside the trie and every value inside the texts; no text may match more keys than the library has
+/// capacity for. An empty map means "no table" and is valid. Errors: model_refused with the unit.
 Result<void> check_charsmap(std::string_view map);
 
-/// A checked table. Immutable.
+/// A checked normalizer table. Immutable.
 class Charsmap {
  public:
-  /// Errors: as check_charsmap; an empty map is none.
+  /// Errors: those of check_charsmap; an empty map is an error here.
   static Result<Charsmap> open(std::string_view map);
-  /// What the shortest key that `text` begins with stands for; nothing when it begins with none.
+  /// Returns the replacement of the shortest key that `text` begins with; nothing if `text` begins with no key.
   std::optional<std::string_view> replacement(std::string_view text) const;
 
  private:

@@ -20,7 +20,7 @@ using jinja::Value;
 
 constexpr std::size_t kMaxSourceBytes = 1u << 20;
 
-/// Roles that a template may build control tokens from ("<|" + role + "|>"); other roles are text of the request.
+/// Roles from which a template may build control tokens ("<|" + role + "|>"); other roles are text of the request.
 constexpr std::array<std::string_view, 8> kKnownRoles = {"system", "user",     "assistant", "tool",
                                                          "model",  "function", "developer", "ipython"};
 
@@ -56,12 +56,12 @@ void append(jinja::DictObject& dict, std::string_view name, Value value) {
   dict.append(Value::text(name), std::move(value));
 }
 
-/// Nothing where the text is empty.
+/// Appends nothing if the text is empty.
 void append_text(jinja::DictObject& dict, std::string_view name, const std::string& text) {
   if (!text.empty()) append(dict, name, Value::text(text, Source::request));
 }
 
-/// [{"type": "text", "text": ...}]
+/// Returns [{"type": "text", "text": ...}].
 Value part_list(const std::vector<std::string>& texts, Source source) {
   jinja::Items parts;
   for (const std::string& text : texts) {
@@ -73,7 +73,7 @@ Value part_list(const std::vector<std::string>& texts, Source source) {
   return Value::list(std::move(parts));
 }
 
-/// Results of tools are texts in nearly all templates, also in those that take lists elsewhere.
+/// Tool results are texts in nearly all templates, even in those that take lists in other roles.
 Value content_value(const ChatMessage& message, jinja::ContentShape shape, Source source) {
   const bool takes_parts = shape != jinja::ContentShape::text && message.role != "tool";
   if (takes_parts && !message.parts.empty()) return part_list(message.parts, source);
@@ -113,7 +113,7 @@ Value message_value(const ChatMessage& message, jinja::ContentShape shape, bool 
   return Value(std::move(dict));
 }
 
-/// Every text of a message.
+/// Returns pointers to all texts of a message.
 std::vector<const std::string*> texts_of(const ChatMessage& message) {
   std::vector<const std::string*> texts = {&message.role, &message.content, &message.tool_call_id, &message.name,
                                            &message.reasoning};
@@ -122,7 +122,7 @@ std::vector<const std::string*> texts_of(const ChatMessage& message) {
   return texts;
 }
 
-/// Cuts behind the last byte that came from the final message. False when the text holds none.
+/// Cuts the text after the last byte that came from the final message. Returns false if the text holds no such byte.
 bool cut_after_final(MarkedText& text) {
   const auto& runs = text.runs();
   for (std::size_t i = runs.size(); i-- > 0;) {
@@ -163,7 +163,7 @@ jinja::Variables CompiledTemplate::variables(const std::vector<ChatMessage>& mes
                                    std::pair{"unk_token", &names_.unk_token}, std::pair{"pad_token", &names_.pad_token}}) {
     if (!text->empty()) out.emplace_back(name, Value::text(*text));
   }
-  const auto own_end = static_cast<std::ptrdiff_t>(out.size());  // names of a JSON object differ
+  const auto own_end = static_cast<std::ptrdiff_t>(out.size());  // the keys of a JSON object are distinct
   for (const auto& [name, value] : options.variables.items()) {
     const auto known =
         std::find_if(out.begin(), out.begin() + own_end, [&, &key = name](const auto& entry) { return entry.first == key; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chat template for chats with tools and one for those without.
+// Chat templates of a model: one for chats with tools and one for chats without.
 #include <fmt/format.h>
 
 #include "engine/api/chat.h"
@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-/// Either may be null.
+/// Selects one of two templates by whether the chat has tools; either may be null.
 class TemplateByTools final : public ChatTemplate {
  public:
   TemplateByTools(std::unique_ptr<ChatTemplate> plain, std::unique_ptr<ChatTemplate> with_tools, std::string names)

@@ -36,7 +36,7 @@ int Detokenizer::push(std::int32_t id, std::string& delta, bool may_stop, std::v
 int Detokenizer::add(std::int32_t id, std::string& delta, bool may_stop, std::vector<TextMark>* marks) {
   if (stopped_) return -1;
   if (!watched_.empty() && is_watched(id)) {
-    delta += repaired_utf8(bytes_);  // no character goes on behind a marker
+    delta += repaired_utf8(bytes_);  // an incomplete character cannot continue after a marker
     bytes_.clear();
     marks->push_back({delta.size(), id});
     delta += tokenizer_->decode_bytes(id, false);

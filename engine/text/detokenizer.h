@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detokenizer: ids of one running answer to complete UTF-8 text, with stop strings held back and cut out.
+// Detokenizer: turns the ids of one running answer into complete UTF-8 text, holds back and cuts stop strings.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@
 namespace lathe::engine {
 
 /// An answer continues its prompt, so a leading space of the first token is kept.
-/// Requires: stop strings and watched tokens live as long as this. Thread: the engine's.
+/// Requires: stop strings and watched tokens outlive the detokenizer. Thread: the engine's.
 class Detokenizer {
  public:
-  /// `watched`, ascending by id: tokens that are always shown; `marks` of push() gets where they begin.
+  /// `watched` (ascending by id) lists tokens that are always shown; push() reports in `marks` where each of them begins.
   Detokenizer(const Tokenizer& tokenizer, std::span<const std::string> stop, bool include_stop, bool skip_special,
               std::span<const AnswerMarker> watched = {});
 
-  /// Adds a token; text that can no longer be part of a stop string or a cut character is appended to `delta`.
-  /// Returns the index of the stop string that matched, or -1. After a match nothing more is given out.
-  /// Text that came with may_stop = false is no part of any match.
-  /// `marks`: null only where nothing is watched. Requires: no stop strings where something is watched.
+  /// Adds a token and appends to `delta` the text that can no longer be part of a stop string or of an incomplete character.
+  /// Returns the index of the stop string that matched, or -1; after a match nothing more is appended. Text added with
+  /// may_stop = false is never part of a match. `marks` may be null only if no tokens are watched.
+  /// Requires: no stop strings if tokens are watched.
   int push(std::int32_t id, std::string& delta, bool may_stop = true, std::vector<TextMark>* marks = nullptr);
-  /// The held-back rest, at the end of the answer; a broken UTF-8 tail becomes U+FFFD.
+  /// Appends the text that was held back, at the end of the answer; an incomplete UTF-8 tail becomes U+FFFD.
   void flush(std::string& delta);
-  /// Code points of the text so far, given out or held back; of a cut character none.
+  /// Returns the number of code points so far, whether appended to a delta or held back; an incomplete character does not
+  /// count.
   std::int64_t n_characters() const;
 
  private:
@@ -41,7 +42,7 @@ class Detokenizer {
   std::span<const AnswerMarker> watched_;
   bool skip_special_ = true;
   bool stopped_ = false;
-  std::int64_t n_given_ = 0;  ///< code points of the text given out
+  std::int64_t n_given_ = 0;  ///< code points of the text that was appended to deltas
   std::string bytes_;         ///< incomplete UTF-8 tail
 };
 

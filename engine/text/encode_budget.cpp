@@ -8,9 +8,9 @@
 namespace lathe::engine {
 namespace {
 
-// Real tokenizers take 0.1 to 0.5 us a byte; slow machines and sanitizers have room.
+// Real tokenizers take 0.1 to 0.5 us a byte; the rest is a margin for slow machines and sanitizers.
 constexpr double kSeconds = 1, kSecondsPerByte = 10e-6;
-// The longest form of a character under NFKC has 11 times its bytes; a prefix may stand before every word.
+// A character becomes at most 11 times longer under NFKC; a prefix may be added to every word.
 constexpr std::size_t kGrowth = 64, kSpareBytes = 64u << 10;
 // ICU and PCRE2 count in 32 bits.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;

@@ -10,7 +10,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
-constexpr std::string_view kSeparator = "seperator_token_id";  // as the format spells it
+constexpr std::string_view kSeparator = "seperator_token_id";  // spelled as in the format
 constexpr std::string_view kLowercase = "normalizer.lowercase", kStripAccents = "normalizer.strip_accents";
 
 std::string path(std::string_view key) { return fmt::format("{}{}", kPrefix, key); }
@@ -24,7 +24,7 @@ Result<std::optional<std::int32_t>> id_of(const GgufHeader& header, std::string_
   return std::optional(static_cast<std::int32_t>(*id));
 }
 
-/// A list of small numbers, and bytes of a text that is stored as one.
+/// Reads a list of small integers, or the bytes of a text that is stored as a list.
 template <class T, class List>
 Result<List> narrow(const GgufHeader& header, std::string_view key) {
   LATHE_TRY(const auto wide, header.integers(path(key)));

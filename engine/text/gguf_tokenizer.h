@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokenizer in the metadata of a GGUF file, and the tokens that its chat template names.
+// Reads and writes the tokenizer in the metadata of a GGUF file, and the tokens that its chat template names.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,18 @@ namespace lathe::engine {
 
 /// Requires: folder.gguf() names a file. Errors: model_refused with file and key.
 Result<std::unique_ptr<Tokenizer>> open_gguf_tokenizer(const ModelFolder& folder);
-/// The names of its special tokens. Requires and errors: the same.
+/// Returns the names of the special tokens. Requires: folder.gguf() names a file. Errors: model_refused with file and key.
 Result<TokenizerConfig> read_gguf_tokenizer_config(const ModelFolder& folder);
 
-/// What the metadata says of the tokenizer, believed only as far as types go. Errors: model_refused with file and key.
+/// Reads the vocabulary from the metadata; only the types of values are checked. Errors: model_refused with file and key.
 Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header);
-/// What that reads, but for eos_token_id, which gguf_ends writes with what else ends an answer.
+/// Writes the keys that read_gguf_vocabulary() reads, except eos_token_id: gguf_ends writes it with the other ids that end
+/// an answer.
 void write_gguf_vocabulary(const GgufVocabulary& vocabulary, GgufMetadata& metadata);
 
-/// The tokenizer of a checkpoint's folder as a GGUF file has it, with as many tokens as the embeddings have rows; nothing if
-/// the folder has none. Errors: those of open_tokenizer; unsupported when the file would encode texts otherwise.
+/// Returns the tokenizer of a checkpoint's folder in the form of a GGUF file, padded to `n_rows` tokens (the rows of the
+/// embeddings); nothing if the folder has no tokenizer. Errors: those of open_tokenizer; unsupported if the GGUF file would
+/// encode texts differently.
 Result<std::optional<GgufVocabulary>> find_gguf_vocabulary(const ModelFolder& folder, std::int64_t n_rows);
 
 }  // namespace lathe::engine

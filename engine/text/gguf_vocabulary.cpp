@@ -25,7 +25,7 @@ tl::unexpected<Error> refuse(std::string message, std::string_view key) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}{}", kPrefix, key));
 }
 
-/// The type of a token; where the file has no types all are ordinary.
+/// Returns the type of a token; all are normal if the file has no types.
 PieceType type_of(const GgufVocabulary& vocabulary, std::size_t id) {
   return vocabulary.token_type.empty() ? PieceType::normal : static_cast<PieceType>(vocabulary.token_type[id]);
 }
@@ -54,7 +54,7 @@ Result<void> check_arrays(const GgufVocabulary& vocabulary) {
   return {};
 }
 
-/// The text of a token that another key names.
+/// Returns the text of the token whose id is stored under `key`.
 Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::optional<std::int32_t> id,
                                          std::string_view key) {
   if (!id) return std::optional<std::string>();
@@ -77,7 +77,7 @@ Result<TokenizerConfig> config_of(const GgufVocabulary& vocabulary) {
   return config;
 }
 
-/// Pieces in the order of their ids, and the added tokens among them.
+/// Returns the description with the pieces in the order of their ids, and the added tokens among them.
 TokenizerDescription describe(const GgufVocabulary& vocabulary) {
   TokenizerDescription description;
   description.file = "GGUF";
@@ -93,7 +93,7 @@ TokenizerDescription describe(const GgufVocabulary& vocabulary) {
   return description;
 }
 
-/// A token by its text and its id.
+/// A token's text and id.
 struct NamedToken {
   std::string text;
   std::int32_t id = 0;
@@ -113,7 +113,7 @@ Json sequence_between(const std::optional<NamedToken>& before, const std::option
   return parts;
 }
 
-/// Those of `before` and `after` that are there go around a text.
+/// Returns a post-processor that adds the tokens `before` and `after` around a text, as far as they are set.
 Json surroundings(const std::optional<NamedToken>& before, const std::optional<NamedToken>& after) {
   Json tokens = Json::object();
   for (const auto& token : {before, after}) {
@@ -157,7 +157,7 @@ Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabul
   return assemble_tokenizer(description, config);
 }
 
-/// Without a word of it accents go as capitals do.
+/// If strip_accents is absent, accents are stripped if lowercase is set.
 Json bert_normalizer(const GgufVocabulary& vocabulary) {
   Json normalizer = {{"type", "BertNormalizer"}};
   if (vocabulary.normalizer_lowercase) normalizer["lowercase"] = *vocabulary.normalizer_lowercase;
@@ -165,7 +165,7 @@ Json bert_normalizer(const GgufVocabulary& vocabulary) {
   return normalizer;
 }
 
-/// The converter marks pieces that begin a word instead of those that go on.
+/// The converter marks pieces that begin a word, instead of pieces that continue one.
 Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
   constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
   const auto cls_id = vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id;
@@ -186,7 +186,7 @@ Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
   return assemble_tokenizer(description, {});
 }
 
-/// The serialized model. Requires: a score for each token.
+/// Returns the serialized sentencepiece model. Requires: a score for each token.
 std::string sentencepiece_model(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
   SentencePieceProto proto;
   proto.kind = kind;
@@ -194,13 +194,13 @@ std::string sentencepiece_model(const GgufVocabulary& vocabulary, SentencePieceK
   proto.remove_extra_whitespaces = vocabulary.remove_extra_whitespaces.value_or(kind == SentencePieceKind::unigram);
   proto.charsmap = vocabulary.precompiled_charsmap;
   const std::int32_t unknown = vocabulary.unknown_token_id.value_or(0);
-  // A converter that found merges instead of scores gives all pieces the same one: what was merged first stands first then.
+  // A converter that had merges instead of scores gives all pieces the same score: their order is then the order of merges.
   const bool is_in_order = kind == SentencePieceKind::bpe &&
                            std::adjacent_find(vocabulary.scores.begin(), vocabulary.scores.end(), std::not_equal_to<>()) ==
                                vocabulary.scores.end();
   for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
     PieceType type = type_of(vocabulary, i);
-    // A model has one unknown piece. Converters call places that nothing fills by the same name.
+    // A model has one unknown piece, but converters also give this type to unused ids.
     if (type == PieceType::unknown) type = PieceType::unused;
     if (i == static_cast<std::size_t>(unknown)) type = PieceType::unknown;
     proto.byte_fallback = proto.byte_fallback || type == PieceType::byte;
@@ -237,7 +237,7 @@ Result<std::string> write_byte_level(const GgufVocabulary& vocabulary) {
 struct GgufKind {
   std::string_view model;
   Result<std::unique_ptr<Tokenizer>> (*make)(const GgufVocabulary& vocabulary);
-  std::string_view file{};  ///< of a folder with the same tokenizer; none: it is not written
+  std::string_view file{};  ///< file name in a checkpoint's folder; empty: this kind cannot be written
   Result<std::string> (*write)(const GgufVocabulary& vocabulary) = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokenizer of a checkpoint's folder in the arrays of a GGUF file.
+// find_gguf_vocabulary: converts the tokenizer of a checkpoint's folder to the arrays of a GGUF file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kModelFile = "tokenizer.model", kJsonFile = "tokenizer.json", kLinesFile = "vocab.txt";
-constexpr std::string_view kWordMark = "\xE2\x96\x81";  // at the front of pieces of BERT that begin a word
-constexpr std::int64_t kUsualWordCharacters = 100;      // of WordPiece, where the file does not say
+constexpr std::string_view kWordMark = "\xE2\x96\x81";  // prefix of BERT's pieces that begin a word
+constexpr std::int64_t kUsualWordCharacters = 100;      // WordPiece: the default of max_input_chars_per_word
 constexpr std::int64_t kMaxModelBytes = 256LL << 20;
 
 class VocabularyMaker {
@@ -57,7 +57,7 @@ class VocabularyMaker {
     made_.token_type[id] = static_cast<std::int32_t>(type);
   }
 
-  /// A piece that a model knows as unknown stays so.
+  /// Adds an added token; the unknown token keeps its type.
   void add_token(const AddedToken& token) {
     if (made_.unknown_token_id == token.id) return;
     put(static_cast<std::size_t>(token.id), token.content, token.special ? PieceType::control : PieceType::user_defined);
@@ -77,7 +77,8 @@ class VocabularyMaker {
     return {};
   }
 
-  /// Readers put one token before a text and one behind it, which files name twice: by what they are to BERT as well.
+  /// Readers add one token before a text and one after it. GGUF files store both ids twice: under BERT's names and as bos
+  /// and eos.
   Result<void> take_surroundings() {
     LATHE_TRY(const std::vector<std::int32_t> around, tokenizer_.encode("", true, false));
     if (around.size() != 2) return refuse(folder_.name(), "WordPiece without one token before and one behind a text");
@@ -129,7 +130,7 @@ class VocabularyMaker {
     return {};
   }
 
-  /// What readers of GGUF files do to a text before they look for pieces.
+  /// Returns whether texts are normalized and cut as readers of GGUF files do it for BERT.
   static bool is_cut_as_usual(const TokenizerDescription& description) {
     const Json& normalizer = description.normalizer;
     return normalizer.is_object() && normalizer.value("type", "") == "BertNormalizer" &&
@@ -138,7 +139,8 @@ class VocabularyMaker {
            description.model.value("max_input_chars_per_word", kUsualWordCharacters) == kUsualWordCharacters;
   }
 
-  /// Pieces that begin a word are marked instead of those that go on. Added tokens stay as they are: they come after.
+  /// Marks pieces that begin a word, instead of pieces that continue one. Added tokens keep their text: they are added
+  /// later.
   Result<void> take_wordpiece(const TokenizerDescription& description) {
     if (!is_cut_as_usual(description)) return refuse(description.file, "WordPiece over words that are not cut as BERT's");
     made_.model = "bert";
@@ -176,7 +178,8 @@ class VocabularyMaker {
     for (const auto& [left, right] : description.merges) made_.merges.push_back(left + " " + right);
   }
 
-  /// What was a sentencepiece model before it became tokenizer.json: a piece's score is the place of its merge.
+  /// Takes the vocabulary of a sentencepiece model that was converted to tokenizer.json: the score of a piece is the index
+  /// of its merge.
   void take_sentencepiece(const TokenizerDescription& description) {
     made_.model = "llama";
     has_scores_ = true;
@@ -201,7 +204,7 @@ class VocabularyMaker {
     made_.remove_extra_whitespaces = false;
   }
 
-  /// What the arrays cannot say shows in the ids.
+  /// Compares the ids of sample texts, because the arrays cannot express every tokenizer.
   Result<void> compare() const {
     LATHE_TRY(const auto read_again, make_gguf_tokenizer(made_));
     LATHE_TRY(const auto sample, differing_sample(*read_again, tokenizer_));

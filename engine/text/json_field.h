@@ -11,14 +11,15 @@
 
 namespace lathe::engine {
 
-/// The field's text. `where` is the component: "normalizer.Replace".
+/// Returns the text of a field. `where` names the component: "normalizer.Replace".
 inline Result<std::string> text_field(const Json& object, const char* key, std::string_view where) {
   const auto found = object.find(key);
   if (found != object.end() && found->is_string()) return found->get<std::string>();
   return fail(ErrorCode::model_refused, fmt::format("\"{}\" must be a text", key), fmt::format("tokenizer.json: {}", where));
 }
 
-/// A text that a rule puts into texts, again and again. Errors: as text_field, and longer than any real one.
+/// Returns a text that a rule inserts repeatedly, so its length is bounded. Errors: those of text_field; model_refused if
+/// the text is longer than 4096 bytes.
 inline Result<std::string> rule_field(const Json& object, const char* key, std::string_view where) {
   constexpr std::size_t kMaxBytes = 4096;
   auto text = text_field(object, key, where);
@@ -27,7 +28,7 @@ inline Result<std::string> rule_field(const Json& object, const char* key, std::
               fmt::format("tokenizer.json: {}", where));
 }
 
-/// A Sequence runs all its parts over every text, so it may not be of any length. Requires: an array.
+/// Checks the number of parts of a Sequence, because every part runs over every text. Requires: `list` is an array.
 inline Result<void> check_parts(const Json& list, std::string_view where) {
   constexpr std::size_t kMaxParts = 64;
   if (list.size() <= kMaxParts) return {};
@@ -40,7 +41,7 @@ inline bool flag_field(const Json& object, const char* key, bool fallback) {
   return found != object.end() && found->is_boolean() ? found->get<bool>() : fallback;
 }
 
-/// The "type" of a component. Errors: model_refused.
+/// Returns the "type" of a component. Errors: model_refused.
 inline Result<std::string> component_type(const Json& description, std::string_view where) {
   if (description.is_object()) return text_field(description, "type", where);
   return fail(ErrorCode::model_refused, "must be an object with a \"type\"", fmt::format("tokenizer.json: {}", where));
@@ -51,7 +52,7 @@ inline tl::unexpected<Error> unknown_component(std::string_view type, std::strin
               fmt::format("tokenizer.json: {}", where));
 }
 
-/// What a "pattern" holds: {"String": ...} or {"Regex": ...}.
+/// Value of a "pattern" field: {"String": ...} or {"Regex": ...}.
 struct PatternField {
   std::string text;
   bool is_regex = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merges of a BPE vocabulary: a pair of ids to its rank and the id of the joined piece.
+// The merges of a BPE vocabulary: a map from a pair of ids to its rank and the id of the merged piece.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace lathe::engine {
 
-/// A hash table with open addressing: a look-up is one cache line, and merging is little else.
+/// A hash table with open addressing: a look-up reads one cache line, and look-ups dominate the cost of merging.
 class MergeTable {
  public:
   struct Merge {
@@ -20,14 +20,14 @@ class MergeTable {
 
   explicit MergeTable(std::size_t n_merges = 0) : slots_(std::bit_ceil(2 * n_merges + 2)), mask_(slots_.size() - 1) {}
 
-  /// False when the pair is there already. Requires: no more than n_merges insertions.
+  /// Returns false if the pair is in the table already. Requires: at most n_merges insertions.
   bool insert(std::int32_t left, std::int32_t right, Merge merge) {
     Slot& slot = slots_[find_slot(key_of(left, right))];
     if (slot.merge.rank != kNone) return false;
     slot = {key_of(left, right), merge};
     return true;
   }
-  /// rank kNone when the two do not merge.
+  /// Returns rank kNone if the pair does not merge.
   Merge find(std::int32_t left, std::int32_t right) const { return slots_[find_slot(key_of(left, right))].merge; }
 
  private:

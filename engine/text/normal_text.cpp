@@ -8,7 +8,7 @@
 namespace lathe::engine {
 namespace {
 
-/// The ranges inside a part, in its own bytes.
+/// Returns the ranges that intersect a part, as byte indices of the part.
 std::vector<TextRange> ranges_inside(const PlainPart& part) {
   std::vector<TextRange> inside;
   const std::size_t part_end = part.begin + part.text.size();
@@ -27,7 +27,7 @@ NormalText::NormalText(const PlainPart& part, bool keeps_ranges) {
   std::vector<TextRange> ranges;
   if (keeps_ranges) ranges = ranges_inside(part);
   if (!is_valid) {
-    // Repaired bytes move the ends of ranges: only one over the whole part stays.
+    // Repaired bytes change the ends of ranges, so only a range over the whole part is kept.
     const bool has_whole = ranges.size() == 1 && ranges[0].begin == 0 && ranges[0].end == part.text.size();
     ranges = has_whole ? std::vector{TextRange{0, text_.size()}} : std::vector<TextRange>();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a text on its way to the normal form, with what is known of the original one.
+// NormalText: a part of a text during normalization, with positions of the original text that the rules still need.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace lathe::engine {
 
 class NormalText {
  public:
-  /// Bytes that are no UTF-8 are replaced. `keeps_ranges`: special_allowed() will be asked for.
+  /// Replaces bytes that are not UTF-8. `keeps_ranges`: special_allowed() will be called.
   NormalText(const PlainPart& part, bool keeps_ranges);
 
   /// `normalizer` may be null. Errors: those of Normalizer::apply.
@@ -21,17 +21,17 @@ class NormalText {
 
   const std::string& text() const { return text_; }
   std::string take_text() { return std::move(text_); }
-  /// Whether the first character comes from the first one of the whole text. Source: Metaspace of the tokenizers library,
-  /// which asks for the original offset.
+  /// Returns whether the first character comes from the first character of the whole text. Source: Metaspace of the
+  /// tokenizers library, which compares the original offset.
   bool at_start() const;
-  /// Where special tokens may be. A character that comes from both sides of such a range's end is outside.
+  /// Returns the ranges that may hold special tokens. A character that comes from both sides of a range's end is outside.
   std::vector<TextRange> special_allowed() const;
 
  private:
   static constexpr std::size_t kNoMark = static_cast<std::size_t>(-1);
   std::string text_;
   TextMarks marks_;
-  std::size_t front_ = kNoMark;  // index of the mark behind the first character of the whole text
+  std::size_t front_ = kNoMark;  // index of the mark after the first character of the whole text
 };
 
 }  // namespace lathe::engine

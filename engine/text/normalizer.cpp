@@ -21,8 +21,8 @@ namespace {
 
 using NormalizerPtr = std::unique_ptr<Normalizer>;
 
-// A character has at most 4 bytes and becomes at least one when it is taken apart; one that is put together has at most
-// 3 of them in 2 bytes. So no form is shorter than a sixth of its text.
+// Decomposition turns a character of at most 4 bytes into at least one byte; composition turns at most 3 of these characters
+// into one of 2 bytes. So no normal form is shorter than a sixth of its text.
 constexpr std::size_t kFormShrink = 6;
 // U+212A, the Kelvin sign, has 3 bytes, and its small letter is "k".
 constexpr std::size_t kLowercaseShrink = 3;
@@ -63,10 +63,10 @@ class UnicodeForm final : public Normalizer {
     }
   }
 
-  const icu::Normalizer2* form_ = nullptr;  // owned by ICU for the life of the process
+  const icu::Normalizer2* form_ = nullptr;  // owned by ICU until the process ends
 };
 
-/// Puts what `change` makes of each character in its place. It gets the character and appends to the result.
+/// Replaces each character with the output of `change`, which gets the character and appends to the result.
 template <class Change>
 Result<void> change_characters(std::string& text, TextMarks& marks, EncodeBudget& budget, const Change& change) {
   std::string out;
@@ -83,12 +83,13 @@ Result<void> change_characters(std::string& text, TextMarks& marks, EncodeBudget
   return budget.check_bytes(text.size());
 }
 
-/// Each character by itself: the end of a word is not looked at, so a capital sigma is always the usual small one.
+/// Lowercases each character alone: the end of a word is not detected, so a capital sigma always becomes the non-final small
+/// one.
 void append_lowercase(char32_t code, std::string& out) {
   if (code < 0x80) {
     out += static_cast<char>(code >= 'A' && code <= 'Z' ? code + 0x20 : code);
   } else if (code == 0x130) {
-    out += "i\xCC\x87";  // the one letter whose small form is two characters
+    out += "i\xCC\x87";  // the only letter whose lowercase form has two characters
   } else {
     append_utf8(out, static_cast<char32_t>(u_tolower(static_cast<UChar32>(code))));
   }
@@ -105,7 +106,7 @@ class Lowercase final : public Normalizer {
 
 class StripAccents final : public Normalizer {
  public:
-  /// `marks`: the categories that go, as ICU's masks.
+  /// `marks`: the general categories that are removed, as ICU's masks.
   explicit StripAccents(std::uint32_t marks) : marks_(marks) {}
   Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     return change_characters(text, marks, budget, [this](char32_t code, std::string_view character, std::string& out) {
@@ -182,7 +183,7 @@ class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget&) const override {
-    std::size_t begin = 0, end = 0;  // end: behind the last character that is no space
+    std::size_t begin = 0, end = 0;  // end: index after the last character that is not white space
     for (std::size_t at = 0; at < text.size();) {
       const Utf8Step step = read_utf8(text, at);
       if (u_isUWhiteSpace(static_cast<UChar32>(step.code)) == 0) {
@@ -206,7 +207,7 @@ class Strip final : public Normalizer {
   bool left_, right_;
 };
 
-/// Control and private characters go, all white space becomes a space.
+/// Removes control, format and private-use characters; all white space becomes a space.
 class CleanText final : public Normalizer {
  public:
   Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
@@ -227,7 +228,7 @@ class CleanText final : public Normalizer {
   }
 };
 
-/// Ideographs are words of one character each.
+/// Puts spaces around ideographs, so that each is a word.
 class SpaceIdeographs final : public Normalizer {
  public:
   std::size_t max_shrink() const override { return 1; }
@@ -254,8 +255,8 @@ class SpaceIdeographs final : public Normalizer {
   }
 };
 
-/// The table of a sentencepiece model, as the tokenizers library reads it: a short cluster of characters is replaced by
-/// what its shortest key stands for, in a longer one each character. Source: its crate spm_precompiled.
+/// Applies the table of a sentencepiece model as the tokenizers library does: a short grapheme cluster is replaced by the
+/// value of its shortest key; in a longer one, each character is replaced. Source: its crate spm_precompiled.
 class Precompiled final : public Normalizer {
  public:
   Precompiled(Charsmap map, Regex clusters) : map_(std::move(map)), clusters_(std::move(clusters)) {}
@@ -274,7 +275,7 @@ class Precompiled final : public Normalizer {
       } else {
         append_characters(cluster, out);
       }
-      // The library's alignment does not know of characters that go at the front.
+      // The library's alignment ignores characters that are removed at the front.
       if (!out.empty()) moves.replaced(to == 0 ? 0 : range.begin, range.end, to, out.size());
       LATHE_TRY_VOID(budget.check_bytes(out.size()));
     }
@@ -306,7 +307,7 @@ class Sequence final : public Normalizer {
     return {};
   }
   std::size_t max_shrink() const override {
-    constexpr std::size_t kMost = 4096;  // a bound beyond this one says nothing
+    constexpr std::size_t kMost = 4096;  // a larger bound would be useless
     std::size_t shrink = 1;
     for (const NormalizerPtr& part : parts_) shrink = std::min(shrink, kMost) * std::min(part->max_shrink(), kMost);
     return shrink <= kMost ? shrink : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalizers of tokenizer.json: what happens to a text before it is cut into words.
+// Normalizers of tokenizer.json: they change a text before the pre-tokenizer cuts it into words.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace lathe::engine {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  /// Moves the marks along. Requires: valid UTF-8, which it keeps. Errors: too_large when the text grows beyond the budget
-  /// or takes too long; the text and the marks are of no use then.
+  /// Normalizes `text` and moves the marks along. Requires: valid UTF-8, and the result is valid UTF-8. Errors: too_large if
+  /// the text exceeds the budget's bytes or time; text and marks are then unspecified.
   virtual Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const = 0;
-  /// The most bytes of a text that one byte of the result may stand for; 0: there is no bound.
+  /// Returns how many bytes of a text one byte of the result can come from, at most; 0: unbounded.
   virtual std::size_t max_shrink() const { return 0; }
 };
 
-/// Null for a null description. Errors: model_refused naming a type that is not known, or a rule that is too long.
+/// Returns null for a null description. Errors: model_refused, naming an unknown type or a rule that is too long.
 Result<std::unique_ptr<Normalizer>> make_normalizer(const Json& description);
 
 }  // namespace lathe::engine

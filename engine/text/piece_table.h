@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pieces of a vocabulary by their text: whether a word is one of them.
+// PieceTable: the pieces of a vocabulary by their text. It answers whether a word is a piece.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace lathe::engine {
 
-/// A hash table with open addressing. The first eight bytes of a piece lie in the table, the rest in one block of text: for
-/// most words a look-up is one cache line, and it makes no string.
+/// A hash table with open addressing. The first eight bytes of a piece are stored in the table, all bytes in one block of
+/// text: for most words a look-up reads one cache line, and it makes no string.
 class PieceTable {
  public:
   static constexpr std::int32_t kNone = -1;
@@ -20,7 +20,7 @@ class PieceTable {
   explicit PieceTable(std::size_t n_pieces = 0) : slots_(std::bit_ceil(2 * n_pieces + 2)) {}
 
   std::size_t size() const { return n_pieces_; }
-  /// False when the piece is there already, or was. Requires: id >= 0.
+  /// Returns false if the piece is in the table, or was erased from it. Requires: id >= 0.
   bool insert(std::string_view piece, std::int32_t id) {
     if (2 * (n_pieces_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[find_slot(piece)];
@@ -30,18 +30,18 @@ class PieceTable {
     ++n_pieces_;
     return true;
   }
-  /// Takes a piece out, if it is there; its place stays taken.
+  /// Erases a piece if the table has it; its slot stays occupied.
   void erase(std::string_view piece) {
     Slot& slot = slots_[find_slot(piece)];
     if (slot.id >= 0) slot.id = kErased;
   }
-  /// kNone when the text is no piece.
+  /// Returns kNone if the text is not a piece.
   std::int32_t find(std::string_view text) const {
     const std::int32_t id = slots_[find_slot(text)].id;
     return id < 0 ? kNone : id;
   }
 
-  /// Calls visit(piece, id) for all of them, in no order.
+  /// Calls visit(piece, id) for all pieces, in no particular order.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (const Slot& slot : slots_) {
@@ -52,13 +52,13 @@ class PieceTable {
  private:
   static constexpr std::int32_t kErased = -2;
   struct Slot {
-    std::uint64_t head = 0;  ///< the first bytes
+    std::uint64_t head = 0;  ///< the first eight bytes
     std::int32_t id = kNone;
     std::uint32_t size = 0;
-    std::size_t at = 0;  ///< in texts_
+    std::size_t at = 0;  ///< offset in texts_
   };
 
-  /// Up to eight bytes, filled up with zeros.
+  /// The first eight bytes of `text`, padded with zeros.
   static std::uint64_t head_of(std::string_view text) {
     std::uint64_t head = 0;
     if (text.size() >= sizeof head) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pieces of a vocabulary by their bytes: which of them a text begins with.
+// PieceTrie: the pieces of a vocabulary by their bytes. It finds the pieces that a text begins with.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace lathe::engine {
 
-/// Built once, then immutable. A step is one look-up in a hash table.
+/// Built once, then immutable. Each step is one look-up in a hash table.
 class PieceTrie {
  public:
   static constexpr std::int32_t kRoot = 0, kNone = -1;
-  /// Units: bytes of all pieces together, for which memory is taken at once.
+  /// Units: bytes of all pieces together; their memory is allocated at once.
   static constexpr std::size_t kMaxBytes = 16u << 20;
 
-  /// Requires: the pieces to be inserted have no more than n_bytes <= kMaxBytes bytes together.
+  /// Requires: all pieces together have at most n_bytes <= kMaxBytes bytes.
   explicit PieceTrie(std::size_t n_bytes = 0) : edges_(n_bytes), ids_(1, kNone) {}
 
-  /// Requires: id >= 0. Of equal pieces the last wins.
+  /// Inserts a piece; a later insertion of an equal piece wins. Requires: id >= 0.
   void insert(std::string_view piece, std::int32_t id) {
     std::int32_t node = kRoot;
     for (const char c : piece) {
@@ -37,22 +37,22 @@ class PieceTrie {
     ids_[static_cast<std::size_t>(node)] = id;
   }
 
-  /// The node behind one more byte; kNone when no piece goes on like that.
+  /// Returns the node after one more byte; kNone if no piece continues with that byte.
   std::int32_t next(std::int32_t node, char byte) const {
     const MergeTable::Merge edge = edges_.find(node, static_cast<unsigned char>(byte));
     return edge.rank == MergeTable::kNone ? kNone : edge.id;
   }
-  /// The node behind a text.
+  /// Returns the node after all bytes of a text, or kNone.
   std::int32_t next(std::int32_t node, std::string_view text) const {
     for (std::size_t i = 0; i < text.size() && node != kNone; ++i) node = next(node, text[i]);
     return node;
   }
-  /// The piece that ends at the node, or kNone.
+  /// Returns the id of the piece that ends at the node, or kNone.
   std::int32_t id(std::int32_t node) const { return node < 0 ? kNone : ids_[static_cast<std::size_t>(node)]; }
 
  private:
-  MergeTable edges_;               // node and byte to the node below
-  std::vector<std::int32_t> ids_;  // by node
+  MergeTable edges_;               // maps node and byte to the next node
+  std::vector<std::int32_t> ids_;  // piece id by node
 };
 
 }  // namespace lathe::engine

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokenizer that a description makes: normalizer, pre-tokenizer, model of words, decoder.
+// PipelineTokenizer: the tokenizer of a TokenizerDescription, in four stages: normalizer, pre-tokenizer, word model,
+// decoder.
 #pragma once
 
 #include <memory>
@@ -19,11 +20,11 @@ struct PipelineParts {
   std::unique_ptr<Normalizer> normalizer;      ///< may be null
   std::unique_ptr<Pretokenizer> pretokenizer;  ///< may be null: the whole text is one word
   std::unique_ptr<WordModel> words;
-  std::vector<std::string> bytes;                       ///< by id: what the token adds to a text
-  std::vector<std::string> first_bytes;                 ///< the same at the front of a text; empty: no difference
-  std::string strip_front;                              ///< taken off the front of a decoded text
-  std::string joiner;                                   ///< between decoded tokens
-  std::unordered_map<std::string, std::int32_t> names;  ///< every id by its text in the file
+  std::vector<std::string> bytes;        ///< by id: text of the token after other tokens
+  std::vector<std::string> first_bytes;  ///< by id: text of the token at the front of a text; empty: as `bytes`
+  std::string strip_front;               ///< removed from the front of a decoded text
+  std::string joiner;                    ///< inserted between decoded tokens
+  std::unordered_map<std::string, std::int32_t> names;  ///< ids by their text in the file
 };
 
 class PipelineTokenizer final : public TokenizerBase {

@@ -17,7 +17,7 @@ Result<std::int32_t> known_id(const std::string& name, const IdOf& id_of, std::s
               fmt::format("tokenizer.json: {}", where));
 }
 
-/// A template is a list of {"SpecialToken": {"id": text}} and one {"Sequence": ...}, which is the text.
+/// Reads a template: a list of {"SpecialToken": {"id": text}} and one {"Sequence": ...}, which represents the text.
 Result<void> add_template(const Json& description, const IdOf& id_of, Surroundings& out) {
   constexpr std::string_view kWhere = "post_processor.TemplateProcessing";
   const auto single = description.find("single");
@@ -41,10 +41,10 @@ Result<void> add_template(const Json& description, const IdOf& id_of, Surroundin
   return {};
 }
 
-/// Changes offsets only, of which nothing is kept here.
+/// ByteLevel changes only offsets, which are not kept here.
 Result<void> add_byte_level(const Json&, const IdOf&, Surroundings&) { return {}; }
 
-/// "cls" and "sep" are pairs of text and id.
+/// Adds "cls" and "sep", which are pairs of text and id.
 Result<void> add_cls_sep(const Json& description, const IdOf& id_of, Surroundings& out) {
   constexpr std::string_view kWhere = "post_processor";
   for (const auto& [key, ids] : {std::pair{"cls", &out.before}, std::pair{"sep", &out.after}}) {

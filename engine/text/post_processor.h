@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Post-processors of tokenizer.json: the control tokens that go around a single text.
+// Post-processors of tokenizer.json: they add control tokens before and after a single text.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct Surroundings {
   std::vector<std::int32_t> before, after;
 };
 
-/// `id_of` finds a token by its text. Errors: model_refused naming a type or a token that is not known.
+/// `id_of` finds a token by its text. Errors: model_refused, naming an unknown type or token.
 Result<Surroundings> read_post_processor(const Json& description,
                                          const std::function<std::optional<std::int32_t>(std::string_view)>& id_of);
 

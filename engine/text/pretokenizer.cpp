@@ -14,13 +14,13 @@ namespace {
 
 using PretokenizerPtr = std::unique_ptr<Pretokenizer>;
 
-// Unicode's and the rest of ASCII's that is neither letter, digit nor space.
+// Punctuation of Unicode, and the ASCII characters that are neither letter, digit nor space.
 constexpr const char* kPunctuation = "[\\p{P}$+<=>^`|~]";
 
-/// What becomes of the matches of a pattern.
+/// Treatment of a pattern's matches; the values of "behavior" in tokenizer.json.
 enum class SplitBehavior : std::uint8_t { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
-/// A stretch of a word: a match of the pattern, or what lies between two.
+/// A part of a word: a match of the pattern, or the text between two matches.
 struct Stretch {
   TextRange range;
   bool matched = false;
@@ -188,7 +188,7 @@ Result<PretokenizerPtr> make_split_of(const std::string& pattern, SplitBehavior 
   return std::make_unique<Split>(std::move(regex), behavior, invert);
 }
 
-/// The text as a pattern that matches it and nothing else.
+/// Returns a pattern that matches exactly this text.
 std::string literal_pattern(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -231,7 +231,8 @@ Result<PretokenizerPtr> make_digits(const Json& description) {
   return make_split_of(flag_field(description, "individual_digits", false) ? "\\p{N}" : "\\p{N}+", SplitBehavior::isolated);
 }
 
-/// What the tokenizers library takes for a part of a word: the \w of Unicode's technical standard 18.
+/// Words are matches of \w of the tokenizers library, as in Unicode's technical standard 18; other characters form words of
+/// their own.
 Result<PretokenizerPtr> make_whitespace(const Json&) {
   constexpr const char* kPattern =
       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]+|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}\\s]+";

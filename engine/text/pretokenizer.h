@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pre-tokenizers of tokenizer.json: how a text falls into the words inside which pieces are merged.
+// Pre-tokenizers of tokenizer.json: they cut a text into words, and pieces are merged only inside a word.
 #pragma once
 
 #include <memory>
@@ -13,26 +13,26 @@
 
 namespace lathe::engine {
 
-/// A text and its words, which are ranges of it in order.
+/// A text and its words, which are ranges of the text in order.
 struct Words {
   std::string text;
   std::vector<TextRange> ranges;
-  bool at_start = true;  ///< nothing lies before this text
+  bool at_start = true;  ///< the text is at the front of the whole text
 };
 
 /// Immutable. Thread: any.
 class Pretokenizer {
  public:
   virtual ~Pretokenizer() = default;
-  /// Cuts each word further. Requires: valid UTF-8. Errors: too_large when that takes more than the budget.
+  /// Cuts each word further. Requires: valid UTF-8. Errors: too_large if that exceeds the budget.
   virtual Result<void> apply(Words& words, EncodeBudget& budget) const = 0;
-  /// Whether no text becomes shorter, and all of it stays in the words.
+  /// Returns whether no text becomes shorter and every byte of it stays inside a word.
   virtual bool keeps_size() const { return false; }
-  /// Whether words are to be read as bytes (ByteLevel is part of it).
+  /// Returns whether words are read as bytes, because ByteLevel is this pre-tokenizer or a part of it.
   virtual bool is_byte_level() const { return false; }
 };
 
-/// Null for a null description. Errors: model_refused naming a type or an option that is not known.
+/// Returns null for a null description. Errors: model_refused, naming an unknown type or option.
 Result<std::unique_ptr<Pretokenizer>> make_pretokenizer(const Json& description);
 
 }  // namespace lathe::engine

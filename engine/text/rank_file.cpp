@@ -51,12 +51,12 @@ Result<void> read_ranks(std::string_view text, TokenizerDescription& description
   });
 }
 
-/// What a family puts behind its ranks.
+/// Constants of a family whose vocabulary is a rank file.
 struct RankFamily {
   std::size_t n_ranks;
   std::string_view pattern;
-  std::vector<std::string> (*control)();  ///< in the order of their ids
-  const char *bos, *eos;                  ///< null: none goes before a text
+  std::vector<std::string> (*control)();  ///< in the order of their ids, which follow the ranks
+  const char *bos, *eos;                  ///< null: no token is added before a text
 };
 
 std::vector<std::string> control_of_llama3() {
@@ -84,13 +84,13 @@ std::vector<std::string> control_of_qwen() {
   return names;
 }
 
-// THE TABLE of families whose rank files are known.
+// THE TABLE of families with rank files.
 constexpr std::array kFamilies = {
     RankFamily{128'000, "llama-bpe", control_of_llama3, "<|begin_of_text|>", "<|end_of_text|>"},
     RankFamily{151'643, "qwen2", control_of_qwen, nullptr, "<|endoftext|>"},
 };
 
-/// The family's control tokens, but for ids and names that the configuration speaks of.
+/// Adds the family's control tokens whose ids and names the configuration does not use.
 void add_control(const RankFamily& family, const TokenizerConfig& config, TokenizerDescription& description) {
   auto id = static_cast<std::int32_t>(family.n_ranks);
   for (std::string& name : family.control()) {

@@ -13,32 +13,33 @@
 namespace lathe::engine {
 namespace {
 
-// PCRE2 bounds the backtracking at one start of a match, not of a whole search, and a step of it may read the text to its
-// end. So a call gets few starts when the text is long, and few steps; the rare match that needs more is tried again with
-// four times as many as long as the time lasts.
+// PCRE2 limits the backtracking steps of one start position, not of a whole search, and one step may read the text to its
+// end. So a call gets few steps, and few start positions if the text is long. The rare match that needs more is retried with
+// four times as many steps while time is left.
 constexpr std::uint32_t kFirstLimit = 1024, kLimitGrowth = 4;
-constexpr std::size_t kCallCost = std::size_t{1} << 26, kMostStarts = 4096;  // starts x steps x bytes: far below a second
+// start positions x steps x bytes: far below a second
+constexpr std::size_t kCallCost = std::size_t{1} << 26, kMostStarts = 4096;
 constexpr std::size_t kMaxPatternBytes = 64u << 10;
 constexpr std::size_t kJitStackStart = 32u << 10, kJitStackMax = 8u << 20;
 constexpr std::uint32_t kHeapKib = 64u << 10;
 
-// White space as Unicode has it. PCRE2's own \s holds U+180E too, which has not been white space since Unicode 6.3. A range
-// stands last, so that a hyphen behind it in a class stays one.
+// White space of Unicode. PCRE2's own \s also matches U+180E, which has not been white space since Unicode 6.3. A range
+// comes last, so that a hyphen after it in a class remains a literal.
 constexpr std::string_view kSpaces =
     "\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{2000}-\\x{200a}\\t-\\r";
 
-/// Where the bracket at `at` opens a class such as [:alpha:], the end of that; else `at`.
+/// Returns the end of a class such as [:alpha:] if the bracket at `at` opens one; else `at`.
 std::size_t end_of_named_class(std::string_view pattern, std::size_t at) {
   if (!pattern.substr(at).starts_with("[:")) return at;
   const std::size_t end = pattern.find(":]", at + 2);
   return end == pattern.npos ? at : end + 2;
 }
 
-/// The pattern with \s and \S spelled out. Inside a class \S stays what it is.
+/// Returns the pattern with \s and \S spelled out. Inside a class \S stays as it is.
 std::string with_unicode_spaces(std::string_view pattern) {
   std::string out;
   bool in_class = false;
-  std::size_t class_at = 0;  // behind the bracket and the ^ that open it: a bracket there is a character
+  std::size_t class_at = 0;  // index after the opening [ or [^: a ] there is a literal
   for (std::size_t at = 0; at < pattern.size();) {
     const std::string_view rest = pattern.substr(at);
     std::size_t size = 1;
@@ -78,7 +79,7 @@ using JitStack = std::unique_ptr<pcre2_jit_stack, Releaser<pcre2_jit_stack, pcre
 struct Regex::Code {
   pcre2_code* code = nullptr;
   bool jit = false;
-  AsciiWordEnd ascii_end = nullptr;  ///< finds most matches of a pattern that is known, faster
+  AsciiWordEnd ascii_end = nullptr;  ///< faster search for a known pattern; it finds most matches
 };
 
 void Regex::Free::operator()(Code* code) const {
@@ -115,7 +116,7 @@ struct RegexSearch::Memory {
 
 RegexSearch::RegexSearch(const Regex& regex, EncodeBudget& budget) : code_(*regex.code_), budget_(budget) {}
 
-/// Only once it is needed: for a short text it would take longer than all else.
+/// Allocates the memory of PCRE2, at the first match only: for a short text this would take longer than all the rest.
 void RegexSearch::make_memory() {
   memory_ = std::make_unique<Memory>();
   memory_->data.reset(pcre2_match_data_create(1, nullptr));
@@ -128,7 +129,7 @@ void RegexSearch::make_memory() {
 
 RegexSearch::~RegexSearch() = default;
 
-/// The first match that starts at one of the bytes [at, at + n_starts), each tried with `limit` steps.
+/// Finds the first match that starts at one of the bytes [at, at + n_starts), with `limit` steps for each.
 RegexSearch::Outcome RegexSearch::match_at(std::string_view text, std::size_t at, std::size_t n_starts,
                                            std::uint32_t limit) {
   if (!memory_) make_memory();
@@ -144,14 +145,14 @@ RegexSearch::Outcome RegexSearch::match_at(std::string_view text, std::size_t at
   return result == PCRE2_ERROR_MATCHLIMIT ? Outcome::limit : Outcome::memory;
 }
 
-/// The match that starts at `at`, whatever it takes, as far as the time allows.
+/// Finds the match that starts at `at`, with more and more steps while time is left.
 Result<RegexSearch::Outcome> RegexSearch::match_one(std::string_view text, std::size_t at) {
   double left = budget_.seconds_left();
   for (std::uint32_t limit = kFirstLimit;; limit *= kLimitGrowth) {
     const Outcome outcome = match_at(text, at, 1, limit);
     if (outcome != Outcome::limit) return outcome;
     const double left_now = budget_.seconds_left(), used = left - left_now;
-    // The next try takes as many times longer.
+    // The next attempt takes kLimitGrowth times longer.
     if (left_now < used * kLimitGrowth || limit > std::numeric_limits<std::uint32_t>::max() / kLimitGrowth) {
       return budget_.out_of_time();
     }

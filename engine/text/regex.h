@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A regular expression over UTF-8, compiled to machine code by PCRE2, with a bound on backtracking.
+// Regex: a regular expression over UTF-8, compiled to machine code by PCRE2, with a bound on backtracking.
 #pragma once
 
 #include <memory>
@@ -30,16 +30,16 @@ class Regex {
   std::unique_ptr<Code, Free> code_;
 };
 
-/// The memory of searches with one expression, for any number of texts. Thread: one.
+/// RegexSearch: searches with one expression in any number of texts, and the memory for it. Thread: one.
 class RegexSearch {
  public:
-  /// Both must outlive the search.
+  /// Requires: `regex` and `budget` outlive the search.
   RegexSearch(const Regex& regex, EncodeBudget& budget);
   ~RegexSearch();
   RegexSearch(const RegexSearch&) = delete;
   RegexSearch& operator=(const RegexSearch&) = delete;
 
-  /// Appends all matches from left to right; empty ones are passed over. Requires: `text` is valid UTF-8.
+  /// Appends all matches from left to right; empty matches are skipped. Requires: `text` is valid UTF-8.
   /// Errors: too_large when the budget is spent before the end of the text, or a match takes too much memory.
   Result<void> find_all(std::string_view text, std::vector<TextRange>& matches);
 

@@ -30,12 +30,12 @@ enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5
 struct Field {
   std::uint32_t number = 0;
   Wire wire = Wire::varint;
-  std::uint64_t value = 0;   ///< of varint and fixed32
+  std::uint64_t value = 0;   ///< value of varint and fixed32
   std::size_t value_at = 0;  ///< offset of the value in the file
   std::string_view bytes{};
 };
 
-/// Reads the fields of one message, each with its place in the file.
+/// Reads the fields of one message, each with its offset in the file.
 class ProtoReader {
  public:
   ProtoReader(std::string_view file, std::string_view message)
@@ -44,7 +44,7 @@ class ProtoReader {
   bool done() const { return at_ == end_; }
   Result<Field> next() {
     LATHE_TRY(const std::uint64_t tag, varint());
-    // The library keeps the low 32 bits: with more, a field would be one thing here and another there.
+    // The library keeps only the low 32 bits of a tag, so it would read a longer one as another field.
     if (tag > std::numeric_limits<std::uint32_t>::max())
       return refuse(fmt::format("a field number before byte {} is too long", at_));
     Field field{.number = static_cast<std::uint32_t>(tag >> 3), .wire = static_cast<Wire>(tag & 7), .value_at = at_};
@@ -114,7 +114,7 @@ Result<SentencePieceEntry> read_piece(std::string_view file, std::string_view me
   return piece;
 }
 
-/// normalizer_spec, and denormalizer_spec, whose table is opened as well.
+/// Reads normalizer_spec or denormalizer_spec: the library opens the tables of both.
 Result<void> read_normalizer(std::string_view file, std::string_view message, SentencePieceProto& proto) {
   for (ProtoReader reader(file, message); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
@@ -134,7 +134,8 @@ Result<void> read_trainer(std::string_view file, std::string_view message, Sente
   return {};
 }
 
-/// The library looks for the user-defined pieces that a text begins with, and has room for so many.
+/// Checks how many user-defined pieces are prefixes of one another: the library has capacity for kMaxMatches that match a
+/// text.
 Result<void> check_user_defined(const std::vector<SentencePieceEntry>& pieces) {
   constexpr std::size_t kMaxMatches = 64;  // kResultSize of PrefixMatcher::PrefixMatch
   std::vector<std::string_view> texts, prefixes;

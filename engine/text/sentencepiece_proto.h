@@ -21,25 +21,25 @@ struct SentencePieceEntry {
   std::size_t type_at = 0;  ///< offset of the byte that holds the type; 0: the field is absent
 };
 
-/// The numbers of TrainerSpec.model_type.
+/// Values of TrainerSpec.model_type.
 enum class SentencePieceKind : std::uint8_t { unigram = 1, bpe = 2 };
 
-/// Views into the file's bytes.
+/// The fields of a model that the tokenizer needs. Views into the file's bytes.
 struct SentencePieceProto {
   std::vector<SentencePieceEntry> pieces;
   std::string_view charsmap;     ///< precompiled normalizer; empty: identity
-  bool add_dummy_prefix = true;  ///< a space goes before the text
+  bool add_dummy_prefix = true;  ///< a space is added before the text
   bool remove_extra_whitespaces = true;
-  SentencePieceKind kind = SentencePieceKind::unigram;  ///< what is not one of these is read as unigram
-  bool byte_fallback = false;  ///< unknown characters become their bytes; without it, all in a row become one id
+  SentencePieceKind kind = SentencePieceKind::unigram;  ///< other values are read as unigram
+  bool byte_fallback = false;  ///< unknown characters become byte tokens; otherwise, adjacent ones become one id
 };
 
-/// Errors: model_refused with the byte or the piece. Refuses what the library would trust: empty pieces and pieces with NUL,
-/// scores that are not finite, unknown types, normalizer tables with links out of themselves, and more user-defined pieces
-/// that begin one another than it has room for.
+/// Errors: model_refused with the byte or the piece. Input that the library would trust is refused: empty pieces and pieces
+/// with NUL, scores that are not finite, unknown types, normalizer tables with links out of the table, and more user-defined
+/// pieces that are prefixes of one another than the library has capacity for.
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes);
 
-/// The serialized form of a model with these pieces and rules; places of types are not looked at.
+/// Returns the serialized form of a model with these pieces and rules; SentencePieceEntry::type_at is ignored.
 std::string write_sentencepiece_proto(const SentencePieceProto& proto);
 
 }  // namespace lathe::engine

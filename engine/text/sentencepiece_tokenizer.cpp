@@ -18,9 +18,11 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::int64_t kMaxModelBytes = 256LL << 20;
-constexpr std::size_t kChunkBytes = 16u << 10;  // the library encodes a text whole: between chunks the budget is looked at
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space in pieces
-// Appended to a model this is one more normalizer_spec with add_dummy_prefix = false; protobuf merges the two.
+// the library encodes a text as a whole: the budget is checked between chunks
+constexpr std::size_t kChunkBytes = 16u << 10;
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which represents a space in pieces
+// Serialized normalizer_spec with add_dummy_prefix = false, to be appended to a model; protobuf merges it with the model's
+// own.
 constexpr std::string_view kNoDummyPrefix{"\x1A\x02\x18\x00", 4};
 
 std::string without_marks(std::string_view text) {
@@ -38,10 +40,10 @@ std::string without_marks(std::string_view text) {
 class SentencePieceTokenizer final : public TokenizerBase {
  public:
   struct Rules {
-    bool dummy_prefix = true;      ///< the model wants a space before a text
-    bool prefix_each_part = true;  ///< and before each part between added tokens ("legacy")
-    bool trims = true;             ///< the model drops spaces at the ends and double ones
-    bool may_cut = false;  ///< a text encodes as its parts do, when it is cut before a space behind another character
+    bool dummy_prefix = true;      ///< the model expects a space before a text
+    bool prefix_each_part = true;  ///< a space is added before each part between added tokens ("legacy")
+    bool trims = true;             ///< the model drops spaces at the ends, and double ones
+    bool may_cut = false;          ///< cutting a text before a space after another character does not change its ids
   };
 
   SentencePieceTokenizer(TokenizerParts parts, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
@@ -81,7 +83,7 @@ class SentencePieceTokenizer final : public TokenizerBase {
   }
 
  private:
-  /// Where the chunk that begins at `begin` may end.
+  /// Returns the end of the chunk that begins at `begin`.
   std::size_t chunk_end(std::string_view text, std::size_t begin) const {
     if (!rules_.may_cut) return text.size();
     for (std::size_t at = begin + kChunkBytes; at < text.size(); ++at) {
@@ -90,13 +92,13 @@ class SentencePieceTokenizer final : public TokenizerBase {
     return text.size();
   }
 
-  /// `marks`: exactly one space goes before the text.
+  /// Encodes a chunk. `marks`: exactly one space is added before the text.
   Result<void> encode_chunk(std::string_view text, bool marks, std::vector<std::int32_t>& ids) const {
     std::string prefixed;
     if (marks) {
       if (rules_.trims) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
       if (text.empty()) return {};
-      // The mark instead of a space, because a model that trims would drop the space.
+      // U+2581 is used instead of a space, because a model that trims would drop the space.
       prefixed.reserve(kSpaceMark.size() + text.size());
       prefixed.append(kSpaceMark).append(text);
       text = prefixed;
@@ -109,12 +111,12 @@ class SentencePieceTokenizer final : public TokenizerBase {
   }
 
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
-  std::vector<std::string> pieces_;  // bytes by id
+  std::vector<std::string> pieces_;  // text of each piece by id
   std::unordered_map<std::string, std::int32_t> ids_;
   Rules rules_;
 };
 
-/// Texts and standing of all ids, while the tokenizer is put together.
+/// Texts, kinds and added tokens of all ids, while the tokenizer is assembled.
 struct Vocabulary {
   std::vector<std::string> bytes;
   std::vector<bool> special;
@@ -128,7 +130,7 @@ struct Vocabulary {
   }
 };
 
-/// "<0x0A>" to its byte.
+/// Converts "<0x0A>" to its byte.
 std::string byte_of(std::string_view piece) {
   unsigned value = 0;
   std::from_chars(piece.data() + 3, piece.data() + piece.size() - 1, value, 16);
@@ -153,7 +155,7 @@ Result<void> add_pieces(const SentencePieceProto& proto, Vocabulary& vocabulary)
   return {};
 }
 
-/// The configuration's tokens over those of the model; they may lie behind its last id.
+/// Adds the configuration's tokens, which replace those of the model and may have ids after its last one.
 Result<void> add_configured(const TokenizerConfig& config, Vocabulary& vocabulary) {
   const std::size_t n_pieces = vocabulary.bytes.size() + config.added_tokens.size();
   for (const AddedToken& token : config.added_tokens) {
@@ -171,7 +173,7 @@ Result<void> add_configured(const TokenizerConfig& config, Vocabulary& vocabular
   return {};
 }
 
-/// Named special tokens are control tokens even where the model calls them ordinary or user-defined.
+/// Makes named special tokens control tokens, even if the model has them as normal or user-defined.
 void mark_named(const TokenizerConfig& config, Vocabulary& vocabulary) {
   for (const std::string& name : config.special_tokens) {
     const auto id = vocabulary.find(name);
@@ -184,8 +186,8 @@ void mark_named(const TokenizerConfig& config, Vocabulary& vocabulary) {
   }
 }
 
-/// The model as the library is to see it: no space of its own before a text, and no control token among the pieces that
-/// it finds in text by itself.
+/// Returns the model for the library: it adds no space before a text itself, and no control token is among the pieces that
+/// it finds in a text.
 std::string adjusted_model(std::string bytes, const SentencePieceProto& proto, const std::vector<bool>& special) {
   for (std::size_t id = 0; id < proto.pieces.size(); ++id) {
     const SentencePieceEntry& piece = proto.pieces[id];
@@ -195,8 +197,8 @@ std::string adjusted_model(std::string bytes, const SentencePieceProto& proto, c
   return bytes;
 }
 
-/// Whether no piece reaches from a character over to a space behind it. A table of the normalizer may join the two; and
-/// where characters without a piece become one id, the space must be none of them.
+/// Returns whether cutting before a space is safe: no piece continues from a character over a following space, no normalizer
+/// table can join the two, and a space cannot become part of a run of unknown characters that is one id.
 bool may_cut(const SentencePieceProto& proto) {
   const auto reaches_over = [](std::string_view text) {
     while (text.starts_with(kSpaceMark)) text.remove_prefix(kSpaceMark.size());
@@ -212,7 +214,7 @@ bool may_cut(const SentencePieceProto& proto) {
   return has_space && proto.charsmap.empty();
 }
 
-/// See Tokenizer::max_bytes_per_token.
+/// Implements Tokenizer::max_bytes_per_token.
 std::size_t max_bytes_per_token(const SentencePieceProto& proto, const AddedTokenSet& added) {
   const bool keeps_size = !proto.remove_extra_whitespaces && proto.charsmap.empty() && proto.byte_fallback;
   if (!keeps_size) return 0;
@@ -221,7 +223,7 @@ std::size_t max_bytes_per_token(const SentencePieceProto& proto, const AddedToke
   return longest_bytes(pieces, added.tokens());
 }
 
-/// What goes around a text, from the flags of the configuration.
+/// Returns the tokens that are added around a text, by the flags of the configuration.
 Result<TokenizerParts> assemble_parts(const TokenizerConfig& config, Vocabulary& vocabulary, int model_bos, int model_eos) {
   TokenizerParts parts;
   LATHE_TRY(parts.bos, id_of_named(config.bos_token, vocabulary.find(config.bos_token), "bos_token"));

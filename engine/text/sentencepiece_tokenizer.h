@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenizer over a sentencepiece model (tokenizer.model), unigram or BPE.
+// The tokenizer of a sentencepiece model (tokenizer.model), unigram or BPE.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace lathe::engine {
 
-/// `file` is a name in `folder`, which holds the configuration files beside the model. Errors: model_refused with what is
-/// wrong in which file.
+/// Opens the model `file` in `folder`, which also holds the configuration files. Errors: model_refused with the file and the
+/// reason.
 Result<std::unique_ptr<Tokenizer>> open_sentencepiece_tokenizer(const ModelFolder& folder, const std::string& file);
 
-/// The same of a model in memory. Errors: as above.
+/// Makes the tokenizer from a model in memory. Errors: those of open_sentencepiece_tokenizer.
 Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(const std::string& bytes, const TokenizerConfig& config);
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StopMatcher: finds stop strings in a text that comes in pieces, and holds back what may yet become one.
+// StopMatcher: finds stop strings in a text that arrives in pieces, and holds back text that may become one.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace lathe::engine {
 
-/// The stop string that ends first counts, the longest of several that end together: so the cut does not depend on how
-/// the text falls into pieces. Requires: the stop strings live as long as this.
+/// The stop string that ends first counts; of several that end together, the longest. So the cut does not depend on how the
+/// text is divided into pieces. Requires: the stop strings outlive the matcher.
 class StopMatcher {
  public:
   StopMatcher() = default;
   StopMatcher(std::span<const std::string> stop, bool include_stop) : stop_(stop), include_stop_(include_stop) {}
 
-  /// Appends to `out` what can no longer be part of a stop string. Returns the index of the stop string that matched, or
-  /// -1; the text behind a match is lost.
+  /// Appends to `out` the text that can no longer be part of a stop string. Returns the index of the stop string that
+  /// matched, or -1; the text after a match is lost.
   int push(std::string_view text, std::string& out) {
     held_ += text;
     const int matched = cut_at_stop();
@@ -27,7 +27,7 @@ class StopMatcher {
     held_.erase(0, n_sure);
     return matched;
   }
-  /// Gives up what is held back: it is no part of any match.
+  /// Appends the held text to `out`: it is not part of any match.
   void release(std::string& out) {
     out += held_;
     held_.clear();
@@ -36,7 +36,7 @@ class StopMatcher {
   std::string_view held() const { return held_; }
 
  private:
-  /// Cuts held_ at the stop string that ends first; its index, or -1.
+  /// Cuts held_ at the stop string that ends first and returns its index, or -1.
   int cut_at_stop() {
     int matched = -1;
     std::size_t match_begin = 0, match_end = 0;
@@ -53,7 +53,7 @@ class StopMatcher {
     return matched;
   }
 
-  /// Bytes at the end of held_ that begin some stop string.
+  /// Returns the number of bytes at the end of held_ that are the beginning of a stop string.
   std::size_t n_undecided() const {
     std::size_t longest = 0;
     for (const std::string& stop : stop_) {

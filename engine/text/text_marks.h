@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of a text that follow its changes, so that a normalized text still says where a part of the original begins.
+// TextMarks: positions in a text that follow its changes, so that a normalized text still shows where a part of the original
+// begins.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace lathe::engine {
 
-/// Where a mark goes when a change covers it: before what the characters around it become, or behind that. A mark behind the
-/// first character goes as the alignment of that character in the tokenizers library does.
+/// Direction in which a mark moves if a change covers it: before or after the result of the characters around it. A mark
+/// after the first character follows that character's alignment in the tokenizers library.
 enum class MarkSide : std::uint8_t { before, behind, behind_first };
 
 /// Units: bytes. Positions are between characters.
@@ -20,10 +21,10 @@ class TextMarks {
     MarkSide side = MarkSide::before;
   };
 
-  /// Requires: no smaller position than that of the mark before.
+  /// Requires: `position` is not smaller than that of the previous mark.
   void add(std::size_t position, MarkSide side) { marks_.push_back({position, side}); }
   bool empty() const { return marks_.empty(); }
-  /// In the order in which they were added, which no change disturbs.
+  /// Returns the marks in the order in which they were added; changes of the text keep that order.
   const std::vector<Mark>& all() const { return marks_; }
 
  private:
@@ -31,7 +32,7 @@ class TextMarks {
   std::vector<Mark> marks_;
 };
 
-/// Moves the marks of a text while a changed copy of it is written. Thread: one.
+/// MarkMoves: moves the marks of a text while a changed copy of the text is written. Thread: one.
 class MarkMoves {
  public:
   explicit MarkMoves(TextMarks& marks) : marks_(marks.marks_) {}
@@ -41,13 +42,13 @@ class MarkMoves {
     while (next_ < marks_.size()) shift(marks_[next_++]);
   }
 
-  /// Bytes [begin, end) of the text became [new_begin, new_end) of the copy. Requires: changes in order; between them the
-  /// copy is as the text.
+  /// Records that bytes [begin, end) of the text became [new_begin, new_end) of the copy. Requires: changes come in order,
+  /// and between them the copy equals the text.
   void replaced(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end) {
     move(begin, end, new_begin, new_end, new_end);
   }
-  /// The same of a text that replaces another one: the library counts it as inserted behind the last character of that text.
-  /// Source: NormalizedString::replace.
+  /// Records the replacement of one text by another: the tokenizers library treats the new text as inserted after the last
+  /// character of the old one. Source: NormalizedString::replace.
   void put_in(std::size_t begin, std::size_t end, std::size_t new_begin, std::size_t new_end) {
     move(begin, end, new_begin, new_end, new_begin);
   }
@@ -63,7 +64,7 @@ class MarkMoves {
     grown_ = new_end - end;
   }
 
-  /// Wraps around where the text became shorter, which the sum undoes.
+  /// Moves a mark by grown_, which wraps around if the text became shorter; the sum undoes that.
   void shift(TextMarks::Mark& mark) const { mark.position += grown_; }
 
   std::vector<TextMarks::Mark>& marks_;

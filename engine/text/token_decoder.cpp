@@ -51,7 +51,7 @@ Result<void> add_replace(const Json& description, TokenDecoder& decoder) {
   return {};
 }
 
-/// Pieces are joined as they come, so from here on the decoders see one text. That is how they are read here anyway.
+/// Fuse joins the pieces, so that the following decoders read one text. Pieces are always read like that here.
 Result<void> add_fuse(const Json&, TokenDecoder&) { return {}; }
 
 Result<void> add_strip(const Json& description, TokenDecoder& decoder) {
@@ -78,12 +78,12 @@ Result<void> add_metaspace(const Json& description, TokenDecoder& decoder) {
   const bool prefixed = flag_field(description, "add_prefix_space", true) && !never;
   decoder.has_place = decoder.has_place || prefixed;
   decoder.steps.emplace_back([from = std::move(mark), prefixed](std::string& piece, bool first) {
-    replace_all(piece, from, first && prefixed ? "" : " ");  // at the front of a text the library takes away each mark
+    replace_all(piece, from, first && prefixed ? "" : " ");  // the library removes every mark at the front of a text
   });
   return {};
 }
 
-/// Takes the blanks that words got away where English writes none. Source: the tokenizers library, decoders/wordpiece.rs.
+/// Removes the spaces between words where English writes none. Source: the tokenizers library, decoders/wordpiece.rs.
 void clean_up(std::string& piece) {
   constexpr std::array kPlain = {std::pair{" .", "."},     std::pair{" ?", "?"},           std::pair{" !", "!"},
                                  std::pair{" ,", ","},     std::pair{" ' ", "'"},          std::pair{" n't", "n't"},
@@ -116,7 +116,7 @@ Result<void> add_sequence(const Json& description, TokenDecoder& decoder) {
   }
   LATHE_TRY_VOID(check_parts(*list, "decoder.Sequence"));
   for (const Json& item : *list) LATHE_TRY_VOID(add_decoder(item, decoder));
-  // Every piece of the vocabulary goes through all steps, those of inner sequences too.
+  // The limit counts the steps of inner sequences too, because every piece of the vocabulary goes through all steps.
   if (decoder.steps.size() > kMaxSteps) {
     return fail(ErrorCode::model_refused, fmt::format("more than {} steps", kMaxSteps), "tokenizer.json: decoder.Sequence");
   }
@@ -149,7 +149,7 @@ Result<void> add_decoder(const Json& description, TokenDecoder& decoder) {
 Result<TokenDecoder> make_token_decoder(const Json& description) {
   TokenDecoder decoder;
   if (description.is_null()) {
-    decoder.joiner = " ";  // what the format's own library does without a decoder
+    decoder.joiner = " ";  // the tokenizers library does this without a decoder
   } else {
     LATHE_TRY_VOID(add_decoder(description, decoder));
   }

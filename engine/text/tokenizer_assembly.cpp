@@ -20,19 +20,19 @@ tl::unexpected<Error> refuse(const TokenizerDescription& file, std::string messa
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file.file, field));
 }
 
-/// The standing of all ids and names, while the tokenizer is put together.
+/// Pieces, names and added tokens of all ids, while the tokenizer is assembled.
 struct Assembly {
   std::vector<std::string> pieces;  // by id, as written in the file
   std::vector<bool> used;
   std::unordered_map<std::string, std::int32_t> names;
   std::vector<AddedToken> added;
-  std::vector<bool> is_text;  // by id: an added token, whose content is a text as people write it
+  std::vector<bool> is_text;  // by id: whether it is an added token, whose content is plain text
 
   std::optional<std::int32_t> find(std::string_view name) const {
     const auto found = names.find(std::string(name));
     return found == names.end() ? std::nullopt : std::optional(found->second);
   }
-  /// Null when nothing has the id.
+  /// Returns the piece of an id; null if the id is unused.
   const std::string* piece_of(std::int32_t id) const {
     const auto index = static_cast<std::size_t>(id);
     return index < used.size() && used[index] ? &pieces[index] : nullptr;
@@ -48,7 +48,7 @@ struct Assembly {
   }
 };
 
-/// An id far behind the last piece would take memory for all the ids between them.
+/// Checks all ids: one far beyond the last piece would take memory for all ids before it.
 Result<void> check_ids(const TokenizerDescription& file, const TokenizerConfig& config) {
   std::size_t n_bytes = 0;
   for (const auto* tokens : {&file.added_tokens, &config.added_tokens}) {
@@ -84,7 +84,7 @@ Result<void> add_vocabulary(const TokenizerDescription& file, Assembly& all) {
   return {};
 }
 
-/// An added token may repeat a piece, under the same id; nothing else may share one.
+/// Adds a token. It may repeat a piece under the same id; any other sharing of an id is an error.
 Result<void> add_token(const TokenizerDescription& file, const AddedToken& token, std::unordered_set<std::int32_t>& ids,
                        Assembly& all) {
   const std::string* other = all.piece_of(token.id);
@@ -100,7 +100,8 @@ Result<void> add_token(const TokenizerDescription& file, const AddedToken& token
   return {};
 }
 
-/// The flags of the configuration replace those of the file; a token that either calls special stays special.
+/// Replaces the flags of an added token: the flags of the configuration replace those of the file; a token that is special
+/// in either stays special.
 /// Source: TokenizersBackend.__init__ of transformers, which adds such a token once more.
 void take_flags(const AddedToken& configured, Assembly& all) {
   const auto token =
@@ -111,13 +112,13 @@ void take_flags(const AddedToken& configured, Assembly& all) {
   token->special = special || configured.special;
 }
 
-/// Whether a name may turn a piece of the vocabulary into a control token. Fine-tunes pad with "!", and a text needs its
-/// single characters.
+/// Returns whether a name may turn a vocabulary piece into a control token. Fine-tunes pad with "!", and ordinary text needs
+/// all single characters.
 bool may_be_control(const std::string& name, const TokenizerConfig& config) {
   return name != config.pad_token && !name.empty() && read_utf8(name, 0).size < name.size();
 }
 
-/// Names of special tokens make one of a piece that no list of added tokens has.
+/// Makes added tokens of the vocabulary pieces that are named as special and that no list of added tokens has.
 void add_named(const TokenizerConfig& config, Assembly& all) {
   std::set<std::string> listed;
   for (const AddedToken& token : all.added) listed.insert(token.content);
@@ -128,7 +129,7 @@ void add_named(const TokenizerConfig& config, Assembly& all) {
   }
 }
 
-/// Added tokens of the file, then those that only the configuration knows, then which of them are control tokens.
+/// Adds the file's added tokens, then those that only the configuration has, then marks control tokens.
 Result<void> add_added(const TokenizerDescription& file, const TokenizerConfig& config, Assembly& all) {
   std::unordered_set<std::int32_t> ids;
   for (const AddedToken& token : file.added_tokens) LATHE_TRY_VOID(add_token(file, token, ids, all));
@@ -153,8 +154,8 @@ Result<void> add_added(const TokenizerDescription& file, const TokenizerConfig& 
   return {};
 }
 
-/// A hole among the pieces of the vocabulary means that the file is damaged. Added tokens may lie further behind, also those
-/// that the vocabulary repeats.
+/// Checks that ids have no gap: a gap among the pieces of the vocabulary means that the file is damaged. Added tokens may
+/// have larger ids, even if the vocabulary repeats them.
 Result<void> check_no_gap(const TokenizerDescription& file, const Assembly& all) {
   std::vector<bool> is_added(all.pieces.size(), false);
   for (const AddedToken& token : all.added) is_added[static_cast<std::size_t>(token.id)] = true;
@@ -169,14 +170,14 @@ Result<void> check_no_gap(const TokenizerDescription& file, const Assembly& all)
   return {};
 }
 
-/// See Tokenizer::max_bytes_per_token. Every byte must come to be part of some id's text, and of one alone.
+/// Implements Tokenizer::max_bytes_per_token. It is bounded only if every byte becomes part of the text of exactly one id.
 std::size_t max_bytes_per_token(const Assembly& all, const PipelineParts& parts) {
   if (!parts.words->keeps_bytes() || (parts.pretokenizer && !parts.pretokenizer->keeps_size())) return 0;
   return longest_bytes(all.pieces, all.added) * (parts.normalizer ? parts.normalizer->max_shrink() : 1);
 }
 
-/// Gives the tokens that are looked for in normalized text the content that they have there, also as pieces: so the library
-/// decodes them. Errors: those of the normalizer.
+/// Normalizes the content of added tokens that are matched in normalized text. Their pieces change too, because the library
+/// decodes them like that. Errors: those of the normalizer.
 Result<void> normalize_added(const TokenizerDescription& file, const Normalizer* normalizer, Assembly& all) {
   all.is_text.assign(all.pieces.size(), false);
   for (AddedToken& token : all.added) {
@@ -208,8 +209,8 @@ Result<TokenizerParts> make_base(const TokenizerDescription& file, const Tokeniz
   if (eos) parts.eos.push_back(*eos);
   LATHE_TRY(Surroundings around,
             read_post_processor(file.post_processor, [&](std::string_view name) { return all.find(name); }));
-  // add_bos_token and add_eos_token of the configuration count for nothing: transformers leaves them out of account where
-  // there is a tokenizer.json.
+  // add_bos_token and add_eos_token of the configuration are ignored, because transformers ignores them if there is a
+  // tokenizer.json.
   parts.before = std::move(around.before);
   parts.after = std::move(around.after);
   parts.special.assign(all.pieces.size(), false);
@@ -221,8 +222,8 @@ Result<TokenizerParts> make_base(const TokenizerDescription& file, const Tokeniz
   return parts;
 }
 
-/// The text of each id, at the front or behind others: what the decoder makes of its piece. An added token stays as
-/// it is where its letters are in the byte alphabet but become bytes that are no text.
+/// Returns the decoded text of each id, at the front of a text (`first`) or after other tokens. An added token keeps its
+/// content if it is in the byte alphabet but its bytes are not UTF-8.
 Result<std::vector<std::string>> decoded_pieces(const TokenizerDescription& file, const Assembly& all,
                                                 const TokenDecoder& decoder, bool first) {
   constexpr std::size_t kMaxDecodedBytes = 64u << 10;

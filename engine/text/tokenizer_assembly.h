@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tokenizer out of its description and the configuration beside it.
+// Makes a tokenizer from its description and its configuration.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace lathe::engine {
 
-/// Errors: model_refused with file and field, and every component type that is not supported.
+/// Errors: model_refused with file and field, also for every component type that is not supported.
 Result<std::unique_ptr<Tokenizer>> assemble_tokenizer(const TokenizerDescription& description,
                                                       const TokenizerConfig& config);
 

@@ -59,7 +59,7 @@ Result<std::vector<std::int32_t>> TokenizerBase::encode_spans(std::span<const Te
     const TextRange range{text.size(), text.size() + span.text.size()};
     text += span.text;
     if (!span.parse_special || span.text.empty()) continue;
-    // Only text of equal standing on both sides of a join may form a control token.
+    // A control token may extend over the join of two spans only if both may hold control tokens.
     if (!special_allowed.empty() && special_allowed.back().end == range.begin) {
       special_allowed.back().end = range.end;
     } else {
@@ -90,7 +90,7 @@ Result<std::optional<std::int32_t>> id_of_named(const std::optional<std::string>
 }
 
 Result<void> check_id_range(std::int32_t id, std::size_t n_pieces, std::string_view where) {
-  // Twice as many leave room for a vocabulary that is padded to a round number, the rest for small ones.
+  // The factor 2 allows a vocabulary that is padded to a round number, the rest is for small ones.
   constexpr std::size_t kRoom = 65536;
   if (id >= 0 && static_cast<std::size_t>(id) < 2 * n_pieces + kRoom) return {};
   return fail(ErrorCode::model_refused, fmt::format("the id {} is far behind the {} pieces", id, n_pieces),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kind of tokenizer shares: added tokens are cut out of the text, what lies between goes to the kind's own rule.
+// TokenizerBase: the common part of all tokenizers. It cuts added tokens out of the text; the derived class encodes the text
+// between them.
 #pragma once
 
 #include <optional>
@@ -12,27 +13,27 @@
 
 namespace lathe::engine {
 
-/// Units: bytes of one piece or added token. The longest of real ones have some hundred.
+/// Units: bytes of one piece or added token. The longest ones of real vocabularies have a few hundred.
 inline constexpr std::size_t kMaxPieceBytes = 4096;
 
-/// Filled by the kind's open function.
+/// Data of TokenizerBase, filled by the function that opens the derived tokenizer.
 struct TokenizerParts {
-  AddedTokenSet added;        ///< those that are found in the text as it is written
-  std::vector<bool> special;  ///< by id
+  AddedTokenSet added;        ///< added tokens that are found in the unnormalized text
+  std::vector<bool> special;  ///< by id: whether it is a control token
   std::optional<std::int32_t> bos;
   std::vector<std::int32_t> eos;
-  std::vector<std::int32_t> before, after;  ///< what add_special puts around a text
-  std::size_t max_bytes_per_token = 0;      ///< of text, added tokens included; 0: unbounded or not known
+  std::vector<std::int32_t> before, after;  ///< ids that add_special puts before and after a text
+  std::size_t max_bytes_per_token = 0;      ///< bytes of text, added tokens included; 0: unbounded or not known
 };
 
-/// The longest of the pieces and added tokens; 0 when an added token takes any white space around it along.
+/// Returns the longest size of a piece or added token; 0 if an added token includes the white space around it.
 std::size_t longest_bytes(const std::vector<std::string>& pieces, std::span<const AddedToken> added);
 
-/// A part of a text, without added tokens that are found in the text as it is written.
+/// A part of a text that contains no added tokens of the unnormalized text.
 struct PlainPart {
   std::string_view text;
-  std::size_t begin = 0;                       ///< in the whole text
-  std::span<const TextRange> special_allowed;  ///< of the whole text
+  std::size_t begin = 0;                       ///< index in the whole text
+  std::span<const TextRange> special_allowed;  ///< ranges of the whole text
   bool at_start() const { return begin == 0; }
 };
 
@@ -52,7 +53,7 @@ class TokenizerBase : public Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, bool skip_special) const final;
 
  protected:
-  /// Appends the ids of a part. Errors: as encode.
+  /// Appends the ids of a part. Errors: those of encode.
   virtual Result<void> encode_plain(const PlainPart& part, EncodeBudget& budget, std::vector<std::int32_t>& ids) const = 0;
 
  private:
@@ -62,12 +63,13 @@ class TokenizerBase : public Tokenizer {
   TokenizerParts parts_;
 };
 
-/// A token's id by the name that a configuration gives. Errors: model_refused when the name is set but unknown.
+/// Returns the id of the token that a configuration names. Errors: model_refused if the name is set but unknown.
 Result<std::optional<std::int32_t>> id_of_named(const std::optional<std::string>& name, std::optional<std::int32_t> id,
                                                 std::string_view field);
 
-/// Ids become indices, so their range is bounded by what the files hold: `n_pieces` with all added tokens.
-/// Errors: model_refused when the id is far behind them.
+/// Checks an id, because ids become indices: the bound follows from `n_pieces`, the pieces and added tokens that the files
+/// hold.
+/// Errors: model_refused if the id is far beyond that.
 Result<void> check_id_range(std::int32_t id, std::size_t n_pieces, std::string_view where);
 
 }  // namespace lathe::engine

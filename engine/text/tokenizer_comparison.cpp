@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-/// What both are asked for: words, cases, digits, scripts, blanks, line ends, signs.
+/// Samples that both tokenizers encode: words, cases, digits, scripts, blanks, line ends, signs.
 constexpr std::array<std::string_view, 7> kSamples = {
     "Hello, World! It's 3.14159 and 1,000,000 more; don't you THINK so?",
     "  two blanks, \ttab\n\nlines\r\n  indented {\"json\": [1, 22, 333]}",
@@ -33,7 +33,7 @@ Result<std::optional<std::string_view>> differing_sample(const Tokenizer& writte
 Result<bool> adds_space_behind(const Tokenizer& written, const Tokenizer& meant, std::string_view special_token) {
   const std::string begin = "Hello" + std::string(special_token);
   LATHE_TRY(const auto wanted, meant.encode(begin + "Hello", false, true));
-  // As the mark of sentencepiece: models may drop a space there.
+  // U+2581 represents the space, because sentencepiece models may drop a space there.
   LATHE_TRY(const auto with_space, meant.encode(begin + "\u2581Hello", false, true));
   LATHE_TRY(const auto got, written.encode(begin + "Hello", false, true));
   return got != wanted && got == with_space;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a tokenizer that was written in another form reads what the one that was meant does.
+// Compares a tokenizer that was written in another form with the original.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@
 
 namespace lathe::engine {
 
-/// A text out of which the two read other tokens; nothing: they agree on all that they were asked. Errors: those of encode.
+/// Returns a sample text that the two tokenizers encode differently; nothing if they agree on all samples. Errors: those of
+/// encode.
 Result<std::optional<std::string_view>> differing_sample(const Tokenizer& written, const Tokenizer& meant);
 
-/// Whether text behind a special token is to `written` what it is to `meant` with a space before it. Errors: those of
-/// encode.
+/// Returns whether `written` encodes text after a special token as `meant` encodes the text with a space before it. Errors:
+/// those of encode.
 Result<bool> adds_space_behind(const Tokenizer& written, const Tokenizer& meant, std::string_view special_token);
 
 }  // namespace lathe::engine

@@ -27,7 +27,7 @@ std::optional<bool> maybe_flag(const Json& object, const char* key) {
   return found->get<bool>();
 }
 
-/// A token is written as its text or as an object with "content".
+/// Returns the text of a token, which is written as a text or as an object with "content".
 std::optional<std::string> token_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object()) {
@@ -42,7 +42,7 @@ void take_named(const Json& object, const char* key, std::optional<std::string>&
   if (const auto found = object.find(key); found != object.end()) token = token_text(*found);
 }
 
-/// The flags of a token that is written as an object.
+/// Reads the flags of a token that is written as an object.
 AddedToken read_flags(const Json& value, std::string content, bool special) {
   return {.content = std::move(content),
           .special = special,
@@ -59,7 +59,8 @@ void add_special(const Json& value, TokenizerConfig& config) {
   if (value.is_object()) config.named_tokens.emplace(*text, read_flags(value, *text, true));
 }
 
-/// Lists of special tokens; the second is the newer name, which has names by token too.
+/// Reads the lists of special tokens. extra_special_tokens is the newer name, which may also be an object of names and
+/// tokens.
 void take_more_special(const Json& object, TokenizerConfig& config) {
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
     const auto more = object.find(key);
@@ -68,7 +69,7 @@ void take_more_special(const Json& object, TokenizerConfig& config) {
   }
 }
 
-/// "bos_token", and whatever else a model calls a token of its own: "image_token", "boi_token"...
+/// Reads "bos_token" and every other key that ends in "_token", such as "image_token" or "boi_token".
 void take_special(const Json& object, TokenizerConfig& config) {
   take_named(object, "bos_token", config.bos_token);
   take_named(object, "eos_token", config.eos_token);
@@ -111,7 +112,7 @@ void take_decoder(const Json& object, TokenizerConfig& config) {
   }
 }
 
-/// added_tokens.json: text to id, for tokens that tokenizer_config.json does not describe.
+/// Reads added_tokens.json, a map from text to id, for tokens that tokenizer_config.json does not describe.
 void take_added(const Json& object, TokenizerConfig& config) {
   std::unordered_set<std::int32_t> described;
   for (const AddedToken& token : config.added_tokens) described.insert(token.id);

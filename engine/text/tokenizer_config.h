@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint's tokenizer_config.json, special_tokens_map.json and added_tokens.json say about its tokenizer.
+// TokenizerConfig: the settings in a checkpoint's tokenizer_config.json, special_tokens_map.json and added_tokens.json.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,24 @@
 namespace lathe::engine {
 
 struct TokenizerConfig {
-  std::string tokenizer_class;  ///< "LlamaTokenizer"; empty when not said
+  std::string tokenizer_class;  ///< "LlamaTokenizer"; empty if absent
   std::optional<bool> add_bos, add_eos;
-  bool legacy = true;  ///< sentencepiece: every piece of text between added tokens gets a leading space, not only the first
-  bool add_prefix_space = true;  ///< sentencepiece without `legacy`: the first gets one. Source: LlamaTokenizer.tokenize
+  bool legacy = true;  ///< sentencepiece: every part of a text between added tokens gets a leading space, not only the first
+  /// sentencepiece without `legacy`: the first part gets a leading space. Source: LlamaTokenizer.tokenize
+  bool add_prefix_space = true;
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token, mask_token;
-  std::set<std::string> special_tokens;  ///< contents of all that are named as special
-  /// By content: special tokens whose names come with flags. Their ids are not set.
+  std::set<std::string> special_tokens;  ///< contents of all tokens that a file names as special
+  /// By content: special tokens whose names come with flags. The ids are not set.
   std::map<std::string, AddedToken, std::less<>> named_tokens;
   std::vector<AddedToken> added_tokens;
-  std::vector<std::string> warnings;  ///< of files and entries that were left out
+  std::vector<std::string> warnings;  ///< files and entries that were ignored
 
-  /// The special token of that content under an id.
+  /// Returns the special token with this content and id, with its flags if the configuration has them.
   AddedToken special_token(const std::string& content, std::int32_t id) const;
 };
 
-/// Missing files leave the defaults; so do files and entries that are wrong, with a warning. Errors: of GGUF files alone,
-/// model_refused with file and field.
+/// Reads the configuration. Missing files leave the defaults; invalid files and entries do too, with a warning. Errors: only
+/// for GGUF files, model_refused with file and field.
 Result<TokenizerConfig> read_tokenizer_config(const ModelFolder& folder);
 
 }  // namespace lathe::engine

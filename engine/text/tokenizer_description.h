@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tokenizer is made of, in the terms of tokenizer.json, whatever kind of file said so.
+// TokenizerDescription: the parts of a tokenizer in the terms of tokenizer.json, whatever kind of file they come from.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@
 namespace lathe::engine {
 
 struct TokenizerDescription {
-  std::string file = "tokenizer.json";                              ///< which errors name
-  std::vector<std::pair<std::string, std::int32_t>> vocabulary;     ///< a piece of a byte-level one is in the byte alphabet
-  std::vector<double> scores;                                       ///< beside the vocabulary, of Unigram alone
-  std::vector<std::pair<std::string, std::string>> merges;          ///< of BPE, best first
-  bool merges_by_id = false;  ///< instead of merges: what joins to a piece merges, the lowest id first
+  std::string file = "tokenizer.json";  ///< file name in error messages
+  /// pieces and ids; pieces of a byte-level vocabulary are in the byte alphabet
+  std::vector<std::pair<std::string, std::int32_t>> vocabulary;
+  std::vector<double> scores;                               ///< Unigram only: scores of the pieces in `vocabulary`
+  std::vector<std::pair<std::string, std::string>> merges;  ///< BPE: lowest rank first
+  bool merges_by_id = false;  ///< replaces `merges`: two pieces merge if their concatenation is a piece, lowest id first
   std::vector<AddedToken> added_tokens;
-  Json model;  ///< the fields of "model" without vocab and merges; "type" is one of the table in word_models.cpp
+  Json model;  ///< fields of "model" except vocab and merges; "type" is one of the table in word_models.cpp
   Json normalizer, pre_tokenizer, post_processor, decoder;
 };
 

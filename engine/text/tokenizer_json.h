@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file tokenizer.json of Hugging Face's tokenizers library.
+// Opens tokenizer.json, the file of Hugging Face's tokenizers library.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace lathe::engine {
 
-/// `file` is a name in `folder`, which holds the configuration files beside it. Errors: model_refused naming the field, and
+/// Opens `file` in `folder`, which also holds the configuration files. Errors: model_refused, naming the field, also for
 /// every component type that is not supported.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer_json(const ModelFolder& folder, const std::string& file);
 

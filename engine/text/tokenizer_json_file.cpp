@@ -16,14 +16,14 @@ namespace dom = simdjson::dom;
 
 constexpr std::int64_t kMaxFileBytes = 512LL << 20;
 constexpr std::int64_t kMaxId = 4'000'000;
-// The largest are tables of Unicode forms, below 1 MiB.
+// The largest components are tables of Unicode normal forms, below 1 MiB.
 constexpr std::size_t kMaxComponentBytes = 8u << 20;
 
 tl::unexpected<Error> refuse(std::string message, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("tokenizer.json: {}", field));
 }
 
-/// With a key that is there twice, one parser reads one thing and another something else.
+/// Refuses an object with a repeated key, because parsers disagree about which of its values counts.
 Result<void> check_keys(const dom::object& object, std::string_view field) {
   std::vector<std::string_view> keys;
   keys.reserve(object.size());
@@ -34,7 +34,8 @@ Result<void> check_keys(const dom::object& object, std::string_view field) {
   return refuse(fmt::format("the key \"{}\" appears twice", printable_excerpt(*twice)), field);
 }
 
-/// A piece in file order. Errors: longer than any real one, which would only cost memory.
+/// Returns a piece, decoded from the file. Errors: model_refused if the piece is longer than any real one, because it would
+/// only take memory.
 Result<std::string> checked_piece(std::string_view piece, std::string_view field) {
   if (piece.size() <= kMaxPieceBytes) return std::string(piece);
   return refuse(
@@ -42,7 +43,7 @@ Result<std::string> checked_piece(std::string_view piece, std::string_view field
       field);
 }
 
-/// A component as a JSON value of the project; null when it is absent.
+/// Returns a component as Json; null if it is absent.
 Result<Json> component(const dom::element& parent, const char* key) {
   dom::element found;
   if (parent[key].get(found) != simdjson::SUCCESS) return Json();
@@ -62,7 +63,7 @@ Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, s
   return refuse(fmt::format("the id of \"{}\" must be a whole number below {}", printable_excerpt(piece), kMaxId), field);
 }
 
-/// Of Unigram: a list of pieces and scores, whose places are the ids.
+/// Reads the vocabulary of Unigram, a list of pieces and scores, whose indices are the ids.
 Result<void> read_scored_vocabulary(const dom::element& model, TokenizerDescription& file) {
   dom::array vocabulary;
   if (model["vocab"].get(vocabulary) != simdjson::SUCCESS)
@@ -95,7 +96,7 @@ Result<void> read_vocabulary(const simdjson::simdjson_result<dom::element>& fiel
   return {};
 }
 
-/// A merge is written "left right" or ["left", "right"]. Neither may be empty: the other would merge with nothing.
+/// Reads a merge, which is written "left right" or ["left", "right"]. Both sides must be non-empty.
 Result<std::pair<std::string, std::string>> read_merge(const dom::element& merge, std::size_t index) {
   std::string_view text, right;
   if (merge.get(text) == simdjson::SUCCESS) {
@@ -135,7 +136,7 @@ Result<void> read_model(const dom::element& root, TokenizerDescription& file) {
     const auto scalar = parse_json(simdjson::minify(value), key);
     if (scalar) file.model[std::string(key)] = *scalar;
   }
-  // Files from before the field existed say by their fields what they are.
+  // Files older than the field "type" show their type by their other fields.
   if (!file.model.contains("type")) {
     const bool has_merges = model["merges"].error() == simdjson::SUCCESS;
     file.model["type"] = has_merges ? "BPE" : model["vocab"].is_array() ? "Unigram" : "WordPiece";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tokenizer.json as read from disk: vocabulary and merges as they stand there, the rest as JSON values.
+// tokenizer.json as read from disk: vocabulary and merges as written, the rest as JSON values.
 // Source: the tokenizers library of Hugging Face, whose serialized form it is.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace lathe::engine {
 
-/// Errors: model_refused with the field; a key that is there twice is one.
+/// Errors: model_refused with the field, also if a key appears twice.
 Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, const std::string& file);
 
-/// vocab.json, an object of pieces and ids, into `description`. Errors: model_refused.
+/// Reads vocab.json, an object of pieces and ids, into `description`. Errors: model_refused.
 Result<void> read_vocabulary_json(const ModelFolder& folder, const std::string& file, TokenizerDescription& description);
 
 }  // namespace lathe::engine

@@ -12,7 +12,7 @@
 namespace lathe::engine {
 namespace {
 
-/// Items of a list or an object, a line each. Vocabularies are too long for objects that keep an order.
+/// Items of a list or an object, one per line. Vocabularies are too long for Json objects that keep an order.
 class Lines {
  public:
   void add(const std::string& item) {
@@ -34,7 +34,7 @@ std::string vocabulary_of(const TokenizerDescription& description) {
   return lines.text();
 }
 
-/// As "left right", which all readers know, unless that would be read otherwise.
+/// Writes merges as "left right", which all readers support, unless a piece contains a space.
 std::string merges_of(const TokenizerDescription& description) {
   const bool has_blanks = std::any_of(description.merges.begin(), description.merges.end(), [](const auto& merge) {
     return merge.first.find(' ') != std::string::npos || merge.second.find(' ') != std::string::npos;

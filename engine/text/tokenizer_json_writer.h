@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// Of pieces with the same text the first is written. Requires: a BPE model with merges.
+/// If several pieces have the same text, only the first is written. Requires: a BPE model with merges.
 std::string write_tokenizer_json(const TokenizerDescription& description);
 
 }  // namespace lathe::engine

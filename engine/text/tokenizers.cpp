@@ -17,11 +17,11 @@ namespace lathe::engine {
 namespace {
 
 struct TokenizerFormat {
-  std::string_view file;  ///< its name in a checkpoint's folder
+  std::string_view file;  ///< file name in a checkpoint's folder
   Result<std::unique_ptr<Tokenizer>> (*open)(const ModelFolder& folder, const std::string& file);
 };
 
-/// Two formats share this name.
+/// Opens tokenizer.model, a name that two formats share.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer_model(const ModelFolder& folder, const std::string& file) {
   constexpr std::int64_t kMaxFileBytes = 256LL << 20;
   LATHE_TRY(const std::string bytes, folder.read_text(file, kMaxFileBytes));
@@ -34,7 +34,7 @@ constexpr TokenizerFormat kVocabularyAndMerges = {.file = "vocab.json", .open = 
 constexpr TokenizerFormat kRankFile = {.file = "qwen.tiktoken", .open = open_rank_file};
 constexpr TokenizerFormat kWordPieceVocabulary = {.file = "vocab.txt", .open = open_wordpiece_vocabulary};
 
-// THE TABLE of tokenizer files; of those that a folder holds the first is used.
+// THE TABLE of tokenizer files; the first one that a folder holds is used.
 constexpr std::array<const TokenizerFormat*, 5> kFormats = {&kTokenizerJson, &kTokenizerModel, &kVocabularyAndMerges,
                                                             &kRankFile, &kWordPieceVocabulary};
 
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   if (is_folder || is_gguf_file(path)) {
     LATHE_TRY(const ModelFolder model, ModelFolder::open(path));
     if (!model.gguf().empty()) return open_gguf_tokenizer(model);
-    folder_path = model.path();  // of a repository in the Hugging Face cache its snapshot
+    folder_path = model.path();  // for a repository in the Hugging Face cache, its snapshot
   }
   LATHE_TRY(const ModelFolder folder, ModelFolder::open_files(folder_path));
   for (const TokenizerFormat* format : kFormats) {

@@ -17,7 +17,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr double kUnknownPenalty = 10;  // kUnkPenalty of sentencepiece
-// 16 bytes are kept for each byte of a word; where nothing is cut the word is the whole text.
+// Memory: 16 bytes for each byte of a word; without a pre-tokenizer the word is the whole text.
 constexpr std::size_t kMaxWordBytes = 64u << 20;
 constexpr std::size_t kCharactersPerLook = 64;
 
@@ -26,7 +26,7 @@ class Unigram final : public WordModel {
   struct Parts {
     PieceTrie trie;
     std::vector<double> scores;                ///< by id
-    std::array<std::int32_t, 256> byte_ids{};  ///< -1: no fallback to this byte
+    std::array<std::int32_t, 256> byte_ids{};  ///< -1: the byte has no fallback
     std::int32_t unk_id = -1;
     double unk_score = 0;
   };
@@ -51,11 +51,11 @@ class Unigram final : public WordModel {
   }
 
  private:
-  /// The best way to cut what lies before a byte: its last piece.
+  /// The best segmentation of the bytes before an index, stored as its last piece.
   struct Cut {
     double score = 0;
     std::int32_t id = PieceTrie::kNone;
-    std::uint32_t size = 0;  ///< bytes of the last piece; 0: there is no way
+    std::uint32_t size = 0;  ///< bytes of the last piece; 0: no segmentation exists
   };
   struct Piece {
     std::string_view text;
@@ -93,7 +93,7 @@ class Unigram final : public WordModel {
     return {};
   }
 
-  /// The pieces of the best way in order, unknown ones side by side as one.
+  /// Collects the pieces of the best segmentation in order; adjacent unknown pieces become one.
   void collect(std::string_view word, const std::vector<Cut>& cuts, std::vector<Piece>& pieces) const {
     pieces.clear();
     for (std::size_t end = word.size(); end > 0; end -= cuts[end].size) {
@@ -122,7 +122,7 @@ class Unigram final : public WordModel {
   Parts parts_;
 };
 
-/// 10 to the power of at most 308, rounded once.
+/// Returns 10 to the power of `exponent` (at most 308), rounded once.
 double power_of_ten(int exponent) {
   const std::string text = fmt::format("1e{}", exponent);
   double power = 0;
@@ -130,9 +130,9 @@ double power_of_ten(int exponent) {
   return power;
 }
 
-/// What the tokenizers package makes of the shortest decimal number that stands for `score`. It reads with serde_json, which
-/// rounds the digits and divides them by a power of ten, so that a third of T5's scores are a last bit off: of ways to cut
-/// that add up to the same, "33" + "333" and "333" + "33", one is better by it.
+/// Returns the value that the tokenizers package reads from the shortest decimal form of `score`. Its serde_json rounds the
+/// digits and divides them by a power of ten, so a third of T5's scores differ in the last bit. This decides between
+/// segmentations of equal score, such as "33" + "333" and "333" + "33".
 double as_serde_json_reads(double score) {
   std::array<char, 32> text{};
   const char* const end = std::to_chars(text.begin(), text.end(), std::abs(score), std::chars_format::scientific).ptr;
@@ -143,14 +143,14 @@ double as_serde_json_reads(double score) {
   }
   int exponent = 0;
   std::from_chars(mark[1] == '+' ? mark + 2 : mark + 1, end, exponent);
-  exponent -= std::max(0, static_cast<int>(mark - text.begin()) - 2);  // digits behind the point
+  exponent -= std::max(0, static_cast<int>(mark - text.begin()) - 2);  // digits after the point
   if (std::abs(exponent) > std::numeric_limits<double>::max_exponent10) return score;
   const double power = power_of_ten(std::abs(exponent));
   const double read = exponent < 0 ? static_cast<double>(digits) / power : static_cast<double>(digits) * power;
   return std::copysign(read, score);
 }
 
-/// Scores by id, and the lowest of them.
+/// Reads the scores by id and returns the lowest.
 Result<double> read_scores(const WordModelParts& parts, std::vector<double>& scores) {
   double lowest = std::numeric_limits<double>::max();
   const auto& vocabulary = parts.description.vocabulary;

@@ -23,10 +23,10 @@ constexpr std::string_view kMergesFile = "merges.txt";
 
 struct TokenizerClass {
   std::string_view name, pattern;
-  std::string_view end_of_text;  ///< what the class takes for eos where the configuration names none
+  std::string_view end_of_text;  ///< eos of the class if the configuration names none
 };
 
-// THE TABLE of classes over vocab.json and merges.txt. A folder that names none is one of GPT-2's.
+// THE TABLE of classes over vocab.json and merges.txt. A folder that names no class is read as GPT-2's.
 constexpr std::array kClasses = {
     TokenizerClass{"", "gpt-2", "<|endoftext|>"},
     TokenizerClass{"GPT2Tokenizer", "gpt-2", "<|endoftext|>"},
@@ -49,7 +49,7 @@ Result<const TokenizerClass*> class_of(const TokenizerConfig& config) {
               "tokenizer_config.json: tokenizer_class");
 }
 
-/// "left right", best first; the first line may be a comment with the version.
+/// Reads merges, one "left right" per line, lowest rank first; the first line may be a comment with the version.
 Result<void> read_merges(std::string_view text, TokenizerDescription& description) {
   return for_each_line(text, [&](std::string_view line, std::size_t n) -> Result<void> {
     if (line.empty() || (n == 1 && line.starts_with("#version"))) return {};
@@ -62,7 +62,7 @@ Result<void> read_merges(std::string_view text, TokenizerDescription& descriptio
   });
 }
 
-/// Control tokens that the configuration names and the vocabulary holds, but no list of added tokens.
+/// Adds the control tokens that the configuration names and the vocabulary holds, but no list of added tokens.
 void add_named(const TokenizerConfig& config, TokenizerDescription& description) {
   for (const auto& [piece, id] : description.vocabulary) {
     if (!config.special_tokens.contains(piece)) continue;
@@ -79,7 +79,7 @@ bool holds(const TokenizerDescription& description, const TokenizerConfig& confi
                      [&](const auto& entry) { return entry.first == name; });
 }
 
-/// What BERT's class takes for control tokens where the configuration names none.
+/// Control tokens of BERT's class if the configuration names none.
 constexpr std::array kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
 Json bert_normalizer(const Json& config) {

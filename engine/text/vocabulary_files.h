@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vocabularies of the years before tokenizer.json: vocab.json with merges.txt, and BERT's vocab.txt.
+// Vocabulary files older than tokenizer.json: vocab.json with merges.txt, and BERT's vocab.txt.
 // Source: GPT2Tokenizer, Qwen2Tokenizer and BertTokenizer of transformers.
 #pragma once
 
@@ -13,14 +13,15 @@
 
 namespace lathe::engine {
 
-/// Byte-level BPE; `file` is vocab.json, merges.txt lies beside it. How words are cut depends on the tokenizer_class of the
-/// configuration. Errors: model_refused with file and line, and for a class that is not known.
+/// Opens byte-level BPE; `file` is vocab.json, merges.txt is in the same folder. The tokenizer_class of the configuration
+/// selects the pre-tokenizer. Errors: model_refused with file and line, or for an unknown class.
 Result<std::unique_ptr<Tokenizer>> open_vocabulary_and_merges(const ModelFolder& folder, const std::string& file);
 
-/// WordPiece; a line is a piece, its number the id. do_lower_case, tokenize_chinese_chars and strip_accents come from the
-/// configuration. Errors: model_refused with the line.
+/// Opens WordPiece; each line is a piece, its index the id. do_lower_case, tokenize_chinese_chars and strip_accents come
+/// from the configuration. Errors: model_refused with the line.
 Result<std::unique_ptr<Tokenizer>> open_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file);
-/// What that is made of. `config` gets the names that BERT's class takes for special. Errors: the same.
+/// Reads the description that open_wordpiece_vocabulary() uses. `config` receives the names of BERT's special tokens.
+/// Errors: those of open_wordpiece_vocabulary.
 Result<TokenizerDescription> read_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file,
                                                        TokenizerConfig& config);
 

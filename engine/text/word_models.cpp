@@ -17,7 +17,7 @@ struct WordModelKind {
   Result<std::unique_ptr<WordModel>> (*make)(const WordModelParts& parts);
 };
 
-// THE TABLE of models of words, under tokenizer.json's names.
+// THE TABLE of word models, under tokenizer.json's names.
 constexpr std::array kKinds = {
     WordModelKind{"BPE", make_bpe_word_model},
     WordModelKind{"Unigram", make_unigram},

@@ -14,11 +14,11 @@ namespace {
 
 using Expressions = std::span<const std::string_view>;
 
-// Source: the pre-tokenizers in tokenizer.json of the checkpoints that the names stand for.
+// Source: the pre-tokenizers in tokenizer.json of the checkpoints with these names.
 constexpr std::string_view kGpt2[] = {kGpt2Words};
 constexpr std::string_view kLlama3[] = {kLlama3Words};
 constexpr std::string_view kQwen2[] = {kQwen2Words};
-// Letters that are large or small, as the checkpoint lists them.
+// Uppercase and lowercase letters, as the checkpoint lists them.
 constexpr std::string_view kDeepSeekLetters =
     R"(\s?[\x{41}-\x{5a}\x{61}-\x{7a}\x{b5}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{1ba}\x{1bc}-\x{1bf}\x{1c4}-\x{293})"
     R"(\x{295}-\x{2af}\x{370}-\x{373}\x{376}\x{377}\x{37b}-\x{37d}\x{37f}\x{386}\x{388}-\x{38a}\x{38c}\x{38e}-\x{3a1})"
@@ -47,7 +47,7 @@ constexpr std::string_view kDeepSeekV3[] = {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u30
                                             "| ?[\\p{P}\\p{S}]+[\r\n]*"
                                             "|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"};
 constexpr std::string_view kDigitsThenGpt2[] = {R"(\p{N})", kGpt2[0]};
-// Words that begin with capitals end where small letters do, and take an English ending along.
+// A word that begins with uppercase letters ends after its lowercase letters, and includes an English contraction.
 constexpr std::string_view kGpt4o[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
@@ -57,7 +57,7 @@ constexpr std::string_view kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}
                                         R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kSeedCoder[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
-// Parts of tokenizer.json other than expressions in their place, as llama.cpp (llama-vocab.cpp) has them too.
+// Expressions for pre-tokenizers of tokenizer.json that are not Split; llama.cpp (llama-vocab.cpp) has the same.
 constexpr std::string_view kThreeDigits = "[0-9][0-9][0-9]";
 constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`]+)", kDigits = R"(\p{N}+)";
 constexpr std::string_view kFalcon[] = {kPunctuation, kGpt2[0], kDigits, kThreeDigits};
@@ -66,7 +66,8 @@ constexpr std::string_view kBloomWords = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\
 constexpr std::string_view kBloom[] = {kBloomWords};
 constexpr std::string_view kViking[] = {kBloomWords, R"(\p{N})"};
 
-// THE TABLE of ways to cut words. What converters call "default" they did not know; llama.cpp reads it like that.
+// THE TABLE of patterns. Converters write "default" for a pre-tokenizer that they do not recognize; llama.cpp reads it like
+// this.
 constexpr std::array kPatterns = {
     WordPattern{.name = "gpt-2", .expressions = kGpt2},
     WordPattern{.name = "phi-2", .expressions = kGpt2},
@@ -115,7 +116,7 @@ Json split_by(std::string_view expression) {
   return {{"type", "Split"}, {"pattern", {{"Regex", expression}}}, {"behavior", "Isolated"}, {"invert", false}};
 }
 
-/// The expressions of a pre-tokenizer that cuts by them alone, in their order; nothing if it does anything else.
+/// Returns the expressions of a pre-tokenizer that only cuts by expressions, in their order; nothing for any other.
 std::optional<std::vector<std::string>> expressions_of(const Json& pre_tokenizer) {
   if (!pre_tokenizer.is_object()) return std::nullopt;
   const std::string type = pre_tokenizer.value("type", "");

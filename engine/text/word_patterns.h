@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How byte-level vocabularies that come without a tokenizer.json cut a text into words, by the names that GGUF files use.
+// Patterns by which byte-level vocabularies without a tokenizer.json cut a text into words, under the names of GGUF files.
 #pragma once
 
 #include <span>
@@ -10,21 +10,22 @@
 namespace lathe::engine {
 
 struct WordPattern {
-  std::string_view name;                          ///< of tokenizer.ggml.pre: "llama-bpe"
-  std::span<const std::string_view> expressions;  ///< each cuts what those before it left whole
-  bool nfc = false;                               ///< texts are brought into that normal form first
-  bool ignore_merges = false;                     ///< a word that is a piece is that piece, whatever the merges say
-  bool adds_bos = false;                          ///< BOS goes before a text where the file does not say
+  std::string_view name;                          ///< value of tokenizer.ggml.pre: "llama-bpe"
+  std::span<const std::string_view> expressions;  ///< each one cuts the parts that the previous ones left
+  bool nfc = false;                               ///< texts are normalized to NFC first
+  bool ignore_merges = false;                     ///< a word that is a piece becomes that piece without merging
+  bool adds_bos = false;                          ///< BOS is added before a text if the file does not specify it
 };
 
-/// Null for a name that is not known.
+/// Returns null for an unknown name.
 const WordPattern* find_word_pattern(std::string_view name);
-/// The first that cuts as `description` says, in the words of tokenizer.json; null if none does.
+/// Returns the first pattern whose expressions, normalizer and ignore_merges equal those of `description`; null if none
+/// does.
 const WordPattern* find_word_pattern(const TokenizerDescription& description);
-/// The names that are known, for messages.
+/// Returns all names, for messages.
 std::string known_word_patterns();
 
-/// Normalizer, pre-tokenizer, decoder and the options of a BPE model over bytes that cuts its words like that.
+/// Sets the normalizer, pre-tokenizer, decoder and the options of a byte-level BPE model with this pattern.
 void describe_byte_level(const WordPattern& pattern, TokenizerDescription& description);
 
 }  // namespace lathe::engine

@@ -16,7 +16,7 @@ class WordPiece final : public WordModel {
  public:
   struct Parts {
     PieceTrie trie;
-    std::int32_t inside = PieceTrie::kRoot;  ///< the node behind the prefix of pieces that go on; kNone: there are none
+    std::int32_t inside = PieceTrie::kRoot;  ///< the node after the prefix of continuing pieces; kNone: there are none
     std::int32_t unk_id = 0;
     std::int64_t max_characters = kUsualWordCharacters;  ///< a longer word is unknown
   };
