@@ -39,7 +39,7 @@ class ScanningParser final : public MarkedParser {
   ReasoningScanner reasoning_;
 };
 
-/// Null where no row has the name.
+/// Returns null if no row has the name.
 const CallFormat* find_call_format(std::string_view name) {
   if (name.empty()) return nullptr;
   const auto has_name = [&](const CallFormat* format) {
@@ -60,7 +60,8 @@ bool is_harmony(const CallFormat* calls, const AnswerFormats& formats) {
   return calls == &kOpenaiCalls || formats.reasoning == kHarmonyReasoning;
 }
 
-/// The token of exactly that text; else the longest control token that it begins with. None: there is neither.
+/// Returns the token with exactly this text, otherwise the longest control token that the text begins with; nothing if
+/// neither exists.
 std::optional<AnswerMarker> token_of(std::string_view marker, const Tokenizer& tokenizer) {
   for (std::size_t size = marker.size(); size > 1; --size) {
     const std::string_view text = marker.substr(0, size);
@@ -71,7 +72,7 @@ std::optional<AnswerMarker> token_of(std::string_view marker, const Tokenizer& t
   return std::nullopt;
 }
 
-/// Nine letters and digits out of hexadecimal digits, as different as their number allows.
+/// Hashes hexadecimal digits to nine letters and digits, which differ as often as nine characters allow.
 std::string nine_characters_of(std::string_view hexadecimal) {
   constexpr std::string_view kPlain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::uint64_t number = 14695981039346656037u;  // FNV-1a

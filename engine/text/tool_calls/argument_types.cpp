@@ -9,7 +9,7 @@
 namespace lathe::engine {
 namespace {
 
-/// The member of that name, if `json` is an object that has it.
+/// Returns the member with this name if `json` is an object that has it, else null.
 const Json* member(const Json& json, std::string_view name) {
   if (!json.is_object()) return nullptr;
   const auto found = json.find(name);
@@ -23,7 +23,7 @@ class References {
  public:
   explicit References(const Json& root) : root_(root) {}
 
-  /// The schema that "$ref" points to; null pointer: none.
+  /// Returns the schema that "$ref" points to, or null.
   const Json* target_of(const Json& schema) const {
     const Json* reference = member(schema, "$ref");
     if (reference == nullptr || !reference->is_string()) return nullptr;
@@ -40,7 +40,7 @@ class References {
     return found;
   }
 
-  /// The schema of an object's member, under "properties" or "additionalProperties", also of the parts of a union.
+  /// Returns the schema of an object's member, under "properties" or "additionalProperties", also in the parts of a union.
   const Json* property_of(const Json& schema, std::string_view name, int depth = kMaxDepth) const {
     if (depth == 0) return nullptr;
     if (const Json* properties = member(schema, "properties")) {
@@ -61,7 +61,7 @@ class References {
   }
 
  private:
-  /// One step of a JSON pointer (RFC 6901).
+  /// Follows one step of a JSON pointer (RFC 6901).
   static const Json* step(const Json& json, std::string_view name) {
     std::string plain;
     for (std::size_t i = 0; i < name.size(); ++i) {
@@ -77,7 +77,7 @@ class References {
   const Json& root_;
 };
 
-/// Whether a schema allows texts, and null; looks through its unions and references.
+/// AllowedTypes: whether a schema allows texts and null, including its unions and references.
 class AllowedTypes {
  public:
   AllowedTypes(const Json& schema, const References& references) : references_(references) {
@@ -86,7 +86,7 @@ class AllowedTypes {
 
   bool allows_text() const { return allowed_.text; }
   bool allows_null() const { return allowed_.null; }
-  /// The value, no text, of an enum or const that `text` spells; null pointer: there is none.
+  /// Returns the non-text value of an enum or const whose JSON is `text`, or null.
   const Json* spelled(std::string_view text) const {
     const auto found = std::find_if(values_.begin(), values_.end(),
                                     [&](const Json* value) { return !value->is_string() && dump_json(*value) == text; });
@@ -94,7 +94,7 @@ class AllowedTypes {
   }
 
  private:
-  /// `is_said`: something names types; a schema that names none leaves the text's own form to decide.
+  /// `is_said`: the schema names types; if none is named, the form of the text decides.
   struct Allowed {
     bool text = false, null = false, is_said = false;
   };
@@ -117,7 +117,7 @@ class AllowedTypes {
     if (const Json* target = references_.target_of(schema)) read(*target, depth - 1, allowed);
   }
 
-  /// All of these hold, so a text or null must be allowed by each that says something about types.
+  /// Reads "allOf": all schemas apply, so a text or null must be allowed by each one that names types.
   void read_all(const Json& schemas, int depth, Allowed& allowed) {
     Allowed common = allowed.is_said ? allowed : Allowed{true, true, false};
     for (const Json& schema : schemas) {

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kMaxHead = 256;  ///< bytes before the value: a name
+constexpr std::size_t kMaxHead = 256;  ///< bytes of a name before the value
 
 bool is_name_character(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -47,7 +47,17 @@ BlockExtent::State BlockExtent::push_token(std::string_view text) {
   return State::open;
 }
 
-/// Takes the bytes before the value: blanks, and a name up to a marker.
+/// Returns whether the byte completes the marker, whose first character occurs in it once. A marker that is a token is not
+/// found here.
+bool BlockExtent::matches(char byte, std::string_view marker, std::size_t& matched) const {
+  if (marker.empty() || tokens_->is_token(marker)) return false;
+  matched = byte == marker[matched] ? matched + 1 : byte == marker.front() ? 1 : 0;
+  if (matched < marker.size()) return false;
+  matched = 0;
+  return true;
+}
+
+/// Reads the bytes before the value: blanks, and a name up to a marker.
 BlockExtent::State BlockExtent::push_head(char byte) {
   if (!in_head_ || is_blank(byte)) return State::open;
   const bool may_have_name = head_ != BlockHead::json;
@@ -57,7 +67,7 @@ BlockExtent::State BlockExtent::push_head(char byte) {
   return State::open;
 }
 
-/// Whether the byte belongs to a string of the value, which it may open or close.
+/// Returns whether the byte belongs to a string of the value, which it may open or close.
 bool BlockExtent::track_string(char byte) {
   if (quote_ != 0) {
     if (escaped_) escaped_ = false;
@@ -72,7 +82,8 @@ bool BlockExtent::track_string(char byte) {
   return true;
 }
 
-/// The same for texts between quote markers: one closes where a separator, or the bracket behind the text, follows it.
+/// Returns whether the byte belongs to a text between quote markers. A text closes only if a separator, or the bracket after
+/// the text, follows its quote marker.
 bool BlockExtent::track_quotes(char byte) {
   if (is_quoted_ && quote_may_end_ && !is_blank(byte)) {
     is_quoted_ = byte != ',' && byte != ':' && byte != '}' && byte != ']';
@@ -93,7 +104,8 @@ bool BlockExtent::opens(char byte) const {
   return byte == '(' && depth_ > 0 && rule_ == BlockEnd::bracketed;
 }
 
-/// A list holds calls and an object begins with a key, so that an answer that merely begins with a bracket is not held back.
+/// Returns whether the byte may follow the opening bracket: a list must hold calls and an object must begin with a key, so
+/// that an answer that merely begins with a bracket is not held back.
 bool BlockExtent::may_follow_opening(char byte) const {
   if (!ends_by_value() || is_blank(byte)) return true;
   if (rule_ == BlockEnd::bracketed) return byte == '_' || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');

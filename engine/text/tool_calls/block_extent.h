@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where a block of tool calls ends, byte by byte.
+// BlockExtent: finds the end of a block of tool calls, byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ class BlockExtent {
  public:
   enum class State : std::uint8_t {
     open,
-    ended,  ///< with this byte, or token
-    broken  ///< whatever comes, it will be no call
+    ended,  ///< the block ended with this byte or token
+    broken  ///< no continuation can make the block a call
   };
 
-  /// Both outlive this.
+  /// Requires: `format` and `tokens` outlive this object.
   BlockExtent(const CallFormat& format, const MarkerTokens& tokens)
       : rule_(format.end_rule),
         head_(format.head),
@@ -27,7 +27,7 @@ class BlockExtent {
         tokens_(&tokens) {}
 
   State push(char byte);
-  /// A token that is a marker of the format, or of its reasoning.
+  /// Adds a token that is a marker of the call format or of the reasoning format.
   State push_token(std::string_view text);
   /// Whether a marker that ends blocks has come and did not end this one: it is in a string that may never have been closed.
   bool has_passed_end() const { return has_passed_end_; }
@@ -45,18 +45,16 @@ class BlockExtent {
   BlockHead head_;
   std::string_view end_, closing_, quote_mark_;
   const MarkerTokens* tokens_;
-  std::size_t n_bytes_ = 0;  ///< before this one, without blanks at the beginning
+  std::size_t n_bytes_ = 0;  ///< bytes before the current one, without blanks at the beginning
   std::size_t depth_ = 0;
-  MarkerProgress end_progress_;      ///< outside of strings
-  MarkerProgress closing_progress_;  ///< everywhere
-  MarkerProgress quote_progress_;
-  char opening_ = 0;  ///< the bracket that has just opened the value
-  char quote_ = 0;    ///< of the string that is open
+  std::size_t matched_ = 0;        ///< matched bytes of the end marker
+  std::size_t quote_matched_ = 0;  ///< matched bytes of the quote marker
+  char opening_ = 0;               ///< the bracket that has just opened the value
+  char quote_ = 0;                 ///< quote character of the open string; 0: none
   bool escaped_ = false;
   bool in_head_ = true;         ///< before the value
   bool is_quoted_ = false;      ///< inside a text between quote markers
-  bool quote_may_end_ = false;  ///< behind a marker that closes the text if a separator follows it
-  bool has_passed_end_ = false;
+  bool quote_may_end_ = false;  ///< after a marker that closes the text if a separator follows
 };
 
 }  // namespace lathe::engine

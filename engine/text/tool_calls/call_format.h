@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a family of models writes tool calls: what opens a block, what ends it, and the calls that a block holds.
+// CallFormat: how a family of models writes tool calls: the markers around a block of calls, and the calls inside it.
 #pragma once
 
 #include <array>
@@ -18,28 +18,29 @@ namespace lathe::engine {
 enum class BlockEnd : std::uint8_t {
   marker_outside_json,    ///< the end marker, unless it is in a string of JSON
   marker_outside_quotes,  ///< the end marker, unless it is in a text between two `quote` markers
-  json_value,             ///< the bracket that closes the block's JSON; "{", or "[" as its first character, opened it
-  bracketed               ///< the same for Python: round brackets and both quotes count too
+  json_value,  ///< the bracket that closes the block's JSON, which begins with "{", or with "[" as its first character
+  bracketed    ///< the bracket that closes the block's Python list: round brackets and both kinds of quotes count too
 };
 
-/// Bytes that a block may begin with; another one means that it is no call.
+/// First bytes of a block; a block that begins with other bytes is not a call.
 enum class BlockHead : std::uint8_t {
   json,         ///< "{" or "["
   name,         ///< letters, digits and "_.:-" up to a marker
-  json_or_name  ///< either
+  json_or_name  ///< JSON or a name
 };
 
-/// Ids of calls as the family's chat templates ask for them.
+/// Form of the call ids that the family's chat templates expect.
 enum class CallIds : std::uint8_t {
   any,
   nine_characters,  ///< nine letters and digits
   name_and_index    ///< "functions.NAME:INDEX"
 };
 
-/// The calls of a block. None: it is no call. Of a block that is open the calls that are whole, perhaps none of them.
+/// Returns the calls of a block; nothing if the block is not a call. If the answer ended inside the block, only complete
+/// calls are returned, perhaps none.
 using ParseBlock = std::optional<std::vector<ToolCall>> (*)(const BlockText& block, const ArgumentTypes& types);
 
-/// Calls with their arguments one by one between tags:
+/// The tags of a format whose arguments are written one by one:
 /// call_open NAME name_close (key_open KEY key_close value_open VALUE value_close)* call_close.
 struct TagForm {
   std::string_view call_open, name_close;  ///< empty: the name is the block's first word
@@ -47,27 +48,27 @@ struct TagForm {
   std::string_view key_open, key_close;
   std::string_view value_open;  ///< empty: the value follows the key
   std::string_view value_close;
-  bool value_has_lines = false;  ///< the line breaks around a value are the format's
+  bool value_has_lines = false;  ///< the line breaks around a value belong to the format, not to the value
   bool names_have_quotes = false;
 };
 
 struct CallFormat {
-  std::string_view name;  ///< as vLLM calls it
-  /// Other names of vLLM's for parsers of the same text.
+  std::string_view name;  ///< vLLM's name
+  /// Other names in vLLM for parsers of the same text.
   std::array<std::string_view, 2> other_names = {};
-  /// Each must occur in a chat template for this to be its format. Empty entries say nothing; all empty: never chosen by
-  /// itself.
+  /// The format is chosen if all of these texts occur in the chat template. Empty entries are ignored; if all are empty, the
+  /// format is never chosen automatically.
   std::array<std::string_view, 2> telltales;
   std::array<std::string_view, 2> begins;  ///< markers that open a block
-  std::array<std::string_view, 2> wraps;   ///< markers around blocks, left out with them
-  std::string_view bare;                   ///< characters that open a block where the answer, or a text after a call, begins
-  char separator = 0;                      ///< stands between calls
+  std::array<std::string_view, 2> wraps;   ///< markers around blocks, which are removed with them
+  std::string_view bare;  ///< characters that open a block at the beginning of the answer, or of a text after a call
+  char separator = 0;     ///< separator between calls; 0: none
   BlockEnd end_rule = BlockEnd::marker_outside_json;
   BlockHead head = BlockHead::json;
   std::string_view end;                        ///< the end marker
   std::array<std::string_view, 2> inner = {};  ///< markers inside a block, between its name and its JSON
-  std::string_view quote = {};                 ///< a marker around texts
-  const TagForm* tags = nullptr;               ///< then `end_rule`, `head` and `parse` say nothing
+  std::string_view quote = {};                 ///< a marker before and after a text
+  const TagForm* tags = nullptr;               ///< if set, `end_rule`, `head` and `parse` are ignored
   ParseBlock parse = nullptr;
   CallIds ids = CallIds::any;
 };
@@ -76,13 +77,11 @@ extern const CallFormat kDeepseekV3Calls, kFunctionGemmaCalls, kGemma4Calls, kGl
     kJsonCalls, kKimiK2Calls, kLlama3JsonCalls, kMinimaxCalls, kMinimaxM2Calls, kMistralCalls, kOpenaiCalls, kPythonicCalls,
     kQwen3CoderCalls;
 
-/// The table, in the order in which telltales are looked for.
+/// Returns the table, in the order in which telltales are searched.
 std::span<const CallFormat* const> call_formats();
-/// Whether the template's text has all telltales, and there is one.
+/// Returns whether `chat_template` contains all non-empty telltales, and there is at least one.
 bool has_telltales(std::string_view chat_template, std::span<const std::string_view> telltales);
-/// The marker that is behind a block: its end marker, or the wrap around it. Empty: there is none.
-std::string_view closing_marker(const CallFormat& format);
-/// All markers of a format that may be tokens.
+/// Returns all markers of a format that may be tokens.
 std::vector<std::string_view> markers_of(const CallFormat& format);
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-// THE TABLE of tool call formats. What shares a marker with another stands before it if it says more: Qwen3-Coder and GLM
+// THE TABLE of tool call formats. Of formats with a common marker the more specific one comes first: Qwen3-Coder and GLM
 // before Hermes.
 constexpr std::array kFormats = {
     &kOpenaiCalls,        &kKimiK2Calls,     &kMinimaxM2Calls, &kMinimaxCalls,    &kDeepseekV3Calls,
@@ -41,7 +41,7 @@ std::vector<std::string_view> markers_of(const CallFormat& format) {
     markers.insert(markers.end(), {tags->call_open, tags->call_close, tags->key_open, tags->key_close, tags->value_open,
                                    tags->value_close});
   }
-  // ">" and the like are pieces of every vocabulary, and no marker by themselves.
+  // ">" and similar tags are pieces of every vocabulary, but not markers by themselves.
   std::erase_if(markers, [](std::string_view marker) { return marker.size() < 2; });
   return markers;
 }

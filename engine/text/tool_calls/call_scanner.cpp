@@ -19,7 +19,7 @@ std::vector<std::string_view> outer_markers(const CallFormat& format) {
   return markers;
 }
 
-/// Bytes at the text's end that the marker begins with.
+/// Returns the number of bytes at the end of `text` that are the beginning of the marker.
 std::size_t beginning_at_end(std::string_view text, std::string_view marker) {
   for (std::size_t n = std::min(text.size(), marker.empty() ? 0 : marker.size() - 1); n > 0; --n) {
     if (text.ends_with(marker.substr(0, n))) return n;
@@ -69,7 +69,8 @@ void CallScanner::push_outside(char byte) {
   else add_content({&byte, 1});
 }
 
-/// A marker in a fenced block is text. So is a call in a code span, but a lone backtick opens none.
+/// Handles a marker. In a fenced block it is text. A call in a code span is text too, but a backtick without a closing one
+/// opens no span.
 void CallScanner::pass_marker(std::string_view marker) {
   if (is_undecided() && ticks_ > 0 && ticks_ == span_) decide(true);
   const auto& begins = format_->begins;
@@ -120,7 +121,7 @@ void CallScanner::take_state(BlockExtent::State state) {
   if (state == BlockExtent::State::broken || block_.size() >= kMaxBlockBytes) give_up_block();
 }
 
-/// The block's calls, or its text where it is none.
+/// Emits the block's calls, or its text if it is not a call.
 void CallScanner::close_block() {
   std::string_view body = std::string_view(block_).substr(body_at_);
   std::optional<std::vector<ToolCall>> calls;
@@ -139,9 +140,7 @@ void CallScanner::close_block() {
   ticks_ = 0;
 }
 
-/// The answer ends in the block: calls that are whole count, and half a call is dropped. It is no half if the answer ended
-/// by itself behind the marker that ends blocks: then a string of the block was not closed, and all behind it is in there
-/// too.
+/// Ends a block because the answer ends in it: complete calls count, and an incomplete call is dropped.
 void CallScanner::close_open_block(bool cut) {
   std::string_view body = std::string_view(block_).substr(body_at_);
   std::optional<std::vector<ToolCall>> calls;
@@ -174,7 +173,7 @@ void CallScanner::emit(std::vector<ToolCall> calls) {
   at_begin_ = behind_call_ = true;
 }
 
-/// Behind a call that an open backtick precedes: as many backticks on the same line make it an example.
+/// Reads the text after a call that an open backtick precedes: as many backticks on the same line make the call an example.
 void CallScanner::push_undecided(char byte) {
   if (byte == '`') {
     ++ticks_;
@@ -244,7 +243,7 @@ void CallScanner::release_border() {
 void CallScanner::finish(bool cut) {
   if (in_block_) close_open_block(cut);
   const std::string held = markers_.release();
-  // The beginning of a section of calls, with nothing behind it, is no text either.
+  // If the answer was cut, the held beginning of a marker is not content. A wrap marker without calls after it never is.
   const bool is_half_marker = cut && (held.size() > 1 || border_has_wrap_ || behind_call_);
   if (!is_half_marker) push_plain(held);
   if (is_undecided()) decide(ticks_ > 0 && ticks_ == span_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separates tool calls from the content around them, byte by byte and token by token.
+// CallScanner: separates tool calls from the content around them, byte by byte and token by token.
 #pragma once
 
 #include <optional>
@@ -17,28 +17,23 @@ namespace lathe::engine {
 
 class CallScanner {
  public:
-  /// `format` may be null: then all is content. `tokens` and `out` must outlive this.
+  /// `format` may be null: then everything is content. Requires: `tokens` and `out` outlive this object.
   CallScanner(const CallFormat* format, ArgumentTypes types, const MarkerTokens& tokens, DeltaList& out);
 
   void push(char byte);
   void push_token(std::string_view text);
   /// `cut`: see AnswerParser::finish.
   void finish(bool cut);
-  /// A marker of the reasoning comes now that is no text.
-  void pass_other_marker() { code_.end_closed_fence(); }
-  /// A reasoning comes now: all that is held back before it is content, or a call.
+  /// Reports that reasoning follows: blanks before it are content.
   void interrupt();
-  bool in_block_or_fence() const { return in_block_ || code_.marker_in_fence(); }
-  /// Whether markers of others that are spelled count here: neither in a block of calls nor in code.
-  bool in_plain_text() const { return !in_block_or_fence() && code_.open_span() == 0; }
+  /// Returns whether a marker of another format counts here: neither inside a block of calls nor in code.
+  bool in_plain_text() { return !in_block_ && !code_.marker_in_fence() && code_.open_span() == 0; }
 
  private:
-  /// A part of the text behind a backtick on its line.
+  /// A part of the text after a backtick on its line: a block of calls, or plain text.
   struct Quoted {
-    enum class Kind : std::uint8_t { text, wraps, block };
-    Kind kind = Kind::text;
-    std::string text{};
-    std::vector<ToolCall> calls{};  ///< of a block
+    std::string text;
+    std::vector<ToolCall> calls;  ///< empty: the part is plain text
   };
 
   void push_plain(std::string_view text);
@@ -71,19 +66,20 @@ class CallScanner {
   CodeTracker code_;
   BlockExtent extent_;
   std::optional<TagBlock> tags_;
-  std::string plain_;   ///< bytes that the matcher let go, before they are looked at
-  std::string border_;  ///< blanks and wraps that are content, unless a call is next to them
+  std::string plain_;   ///< bytes that the matcher released, before they are examined
+  std::string border_;  ///< blanks and wraps that are content unless a call is next to them
   bool border_has_wrap_ = false;
-  std::string block_;  ///< of an open block, all its bytes
+  std::string block_;  ///< all bytes of the open block
   std::vector<TokenSpan> block_tokens_;
   std::size_t body_at_ = 0;
-  std::vector<Quoted> quoted_;  ///< since the first call behind an open backtick: calls, unless the code span closes
+  /// parts since the first call after an open backtick: they are calls unless the code span closes
+  std::vector<Quoted> quoted_;
   std::size_t quoted_bytes_ = 0;
-  std::size_t span_ = 0;   ///< backticks that opened the span before the block
-  std::size_t ticks_ = 0;  ///< backticks of the run that goes on behind it
+  std::size_t span_ = 0;   ///< backticks that opened the code span before the block
+  std::size_t ticks_ = 0;  ///< backticks of the current run after the block
   bool in_block_ = false;
-  bool at_begin_ = true;      ///< of the answer, or of a text behind a call
-  bool behind_call_ = false;  ///< nothing but border since a call
+  bool at_begin_ = true;      ///< at the beginning of the answer, or of a text after a call
+  bool behind_call_ = false;  ///< only border since the last call
 };
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the deltas of an answer, in whole characters; the content ends at a stop string.
+// DeltaList: collects the deltas of an answer as whole UTF-8 characters; ends the content at a stop string.
 #pragma once
 
 #include <algorithm>
@@ -34,10 +34,10 @@ class DeltaList {
   }
   void hold_stops() { stops_hold_ = true; }
   int stop() const { return stop_; }
-  /// Only stop() is wanted from here on: nothing is kept.
+  /// Keeps no deltas from now on: the caller needs only stop().
   void only_watch() { only_watched_ = true; }
 
-  /// What has come, but for the bytes that begin a character whose rest may still come.
+  /// Returns the deltas so far, except for the bytes of a character whose rest may still come.
   std::vector<AnswerDelta> take() {
     std::vector<AnswerDelta> taken = std::exchange(deltas_, {});
     if (taken.empty()) return taken;
@@ -61,7 +61,7 @@ class DeltaList {
     deltas_.back().text += text;
   }
 
-  /// Blanks between the reasoning and the answer are the format's: no stop string is found in them.
+  /// Adds content. Blanks between the reasoning and the answer belong to the format: stop strings are not searched in them.
   void add_content(std::string_view text) {
     if (behind_reasoning_ || stops_.empty() || !stops_hold_) {
       const auto first = std::find_if_not(text.begin(), text.end(), is_blank);
@@ -86,10 +86,10 @@ class DeltaList {
   std::vector<AnswerDelta> deltas_;
   StopMatcher stops_;
   bool stops_hold_ = true;
-  bool behind_reasoning_ = false;  ///< nothing but blanks since
+  bool behind_reasoning_ = false;  ///< only blanks since the reasoning
   bool only_watched_ = false;
   int stop_ = -1;
-  std::string sure_;  ///< content that is no part of a stop string
+  std::string sure_;  ///< content that cannot be part of a stop string
 };
 
 }  // namespace lathe::engine

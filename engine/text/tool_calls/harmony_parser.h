@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of gpt-oss: messages with a channel and perhaps a recipient. Source: OpenAI's description of the harmony format.
+// HarmonyParser: reads answers of gpt-oss, which are messages with a channel and perhaps a recipient. Source: OpenAI's
+// description of the harmony format.
 #pragma once
 
 #include <array>
@@ -20,10 +21,10 @@ class HarmonyParser final : public MarkedParser {
 
  private:
   enum class State : std::uint8_t {
-    between,  ///< messages: a header follows, or text without one
+    between,  ///< between messages: a header follows, or text without one
     header,
-    message,  ///< of reasoning or content, passed on as it comes
-    call,     ///< a message to a function, kept until it is whole
+    message,  ///< a message of reasoning or content, passed on as it arrives
+    call,     ///< a message to a function, held until it is complete
     bare      ///< text without a header
   };
 
@@ -40,15 +41,14 @@ class HarmonyParser final : public MarkedParser {
   void give_up();
 
   State state_ = State::between;
-  AnswerDelta::Kind kind_ = AnswerDelta::Kind::content;  ///< of the message
+  AnswerDelta::Kind kind_ = AnswerDelta::Kind::content;  ///< kind of the current message
   MarkerMatcher markers_;
-  CodeTracker code_;  ///< of the message
+  CodeTracker code_;  ///< state of code in the current message
   std::string plain_;
-  std::string raw_;          ///< the header and the call as they came: content if they are no call after all
-  std::size_t body_at_ = 0;  ///< of the call, in raw_
+  std::string raw_;          ///< header and call as they arrived: they are content if they turn out not to be a call
+  std::size_t body_at_ = 0;  ///< index in raw_ of the call's body
   std::string tool_;
-  bool in_string_ = false, escaped_ = false;  ///< of the call's JSON
-  bool has_passed_end_ = false;               ///< a marker that ends calls is in a string of that JSON
+  bool in_string_ = false, escaped_ = false;  ///< state of the call's JSON
 };
 
 }  // namespace lathe::engine

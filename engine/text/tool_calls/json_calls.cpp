@@ -9,7 +9,7 @@
 namespace lathe::engine {
 namespace {
 
-/// Behind the closing quote of the string that begins at `at`.
+/// Returns the index after the closing quote of the string that begins at `at`.
 std::size_t string_end(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') ++at;
@@ -18,30 +18,7 @@ std::size_t string_end(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-struct JsonExtent {
-  std::size_t size = 0;
-  bool is_closed = false;  ///< a value that a bracket opens has the bracket that closes it
-};
-
-/// The extent of the value at the beginning, see json_value_size().
-JsonExtent json_extent(std::string_view text) {
-  std::size_t depth = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '"') {
-      at = string_end(text, at);
-      if (depth == 0) return {at, true};
-      continue;
-    }
-    if (c == '{' || c == '[') ++depth;
-    if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_blank(c))) return {at, at > 0};
-    ++at;
-    if ((c == '}' || c == ']') && --depth == 0) return {at, true};
-  }
-  return {text.size(), depth == 0 && !text.empty()};
-}
-
-/// The text of a member's value in an object that is valid JSON; empty where it has no such member.
+/// Returns the text of a member's value in an object that is valid JSON; empty if the object has no such member.
 std::string_view member_text(std::string_view object, std::string_view quoted_name) {
   Markup rest(object.substr(1, object.size() - 2));
   for (rest.skip_blanks(); !rest.at_end(); rest.skip_blanks()) {
@@ -55,10 +32,11 @@ std::string_view member_text(std::string_view object, std::string_view quoted_na
   return {};
 }
 
-/// What JSON calls arguments: an object, a string that holds one, or nothing at all.
+/// Returns the arguments of a JSON call: an object, a string that holds one, or null.
 std::optional<std::string> arguments_of(const Json& value, std::string_view text) {
   if (value.is_null()) return "{}";
-  if (value.is_object()) return text.empty() ? dump_json(value) : std::string(text);  // empty: its name has escapes
+  // An empty `text` means that the member's name has escapes.
+  if (value.is_object()) return text.empty() ? dump_json(value) : std::string(text);
   return value.is_string() ? arguments_of_json(value.get_ref<const std::string&>()) : std::nullopt;
 }
 
@@ -98,12 +76,12 @@ std::optional<ToolCall> call_of_json(std::string_view object, bool needs_argumen
   return needs_arguments ? std::nullopt : std::optional(std::move(call));
 }
 
-/// Whether the value at the front, which the text's end cuts off, may become a call.
+/// Whether the value at the front, which the end of the text cuts off, may become a call.
 using MayBecomeCall = bool (*)(std::string_view value, const ArgumentTypes& types);
 
 bool may_always(std::string_view, const ArgumentTypes&) { return true; }
 
-/// Whether the keys so far are those of calls, and the name that of a tool.
+/// Returns whether the keys so far are those of calls, and the name may be the name of a tool.
 bool has_keys_of_call(std::string_view value, const ArgumentTypes& types) {
   constexpr std::array<std::string_view, 6> kKeys = {"\"name\"",     "\"arguments\"", "\"parameters\"",
                                                      "\"function\"", "\"type\"",      "\"id\""};
@@ -145,7 +123,7 @@ class JsonCalls {
   }
 
  private:
-  /// Takes the call at the front. False: it is none, and cannot become one.
+  /// Reads the call at the front. Returns false if the value is not a call and cannot become one.
   bool add_object(Markup& rest) {
     const JsonExtent extent = json_extent(rest.rest());
     const std::string_view value = rest.take(extent.size);
@@ -174,11 +152,28 @@ class JsonCalls {
     return true;
   }
 
+  /// Returns whether a value that a bracket opens has its closing bracket. Requires: json_value_size() delimited the value.
+  static bool is_closed(std::string_view value) {
+    if (value.empty() || (value.front() != '{' && value.front() != '[')) return !value.empty();
+    std::size_t depth = 0;
+    for (std::size_t at = 0; at < value.size();) {
+      const char c = value[at];
+      if (c == '"') {
+        at = string_end(value, at);
+        continue;
+      }
+      depth += c == '{' || c == '[' ? 1 : 0;
+      depth -= c == '}' || c == ']' ? 1 : 0;
+      ++at;
+    }
+    return depth == 0;
+  }
+
   const BlockText& block_;
   const ArgumentTypes& types_;
   const bool need_arguments_;
   const MayBecomeCall may_become_;
-  bool is_half_ = false;  ///< the end of the block is half a call
+  bool is_half_ = false;  ///< the block ends with an incomplete call
   std::vector<ToolCall> calls_;
 };
 

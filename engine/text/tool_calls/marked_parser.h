@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MarkedParser: what all parsers of answers share: a text and its marks become bytes and tokens in their order.
+// MarkedParser: the common base of the answer parsers. It turns a text and its marks into bytes and tokens in their order.
 #pragma once
 
 #include <span>
@@ -33,7 +33,7 @@ class MarkedParser : public AnswerParser {
 
  protected:
   virtual void push(char byte) = 0;
-  /// A token that is a marker, or begins one.
+  /// Adds a token that is a marker, or the beginning of one.
   virtual void push_token(std::string_view text) = 0;
   virtual void end(bool cut) = 0;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds markers in an answer that comes byte by byte and token by token, and holds back what may yet become one.
+// MarkerMatcher: finds markers in an answer that arrives byte by byte and token by token, and holds back bytes that may
+// become a marker.
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ namespace lathe::engine {
 class MarkerMatcher {
  public:
   MarkerMatcher() = default;
-  /// Empty markers are left out. A marker's first character must not occur again in any of them.
+  /// Empty markers are ignored. Requires: the first character of a marker occurs in it only once, and in no other marker.
   MarkerMatcher(std::span<const std::string_view> markers, const MarkerTokens& tokens) {
     for (const std::string_view marker : markers) {
       if (marker.empty()) continue;
@@ -24,7 +25,7 @@ class MarkerMatcher {
     }
   }
 
-  /// The marker that this byte completes; empty otherwise. Bytes that belong to none are appended to `plain`.
+  /// Returns the marker that this byte completes; empty if none. Bytes that belong to no marker are appended to `plain`.
   std::string_view push(char byte, std::string& plain) {
     if (held_.empty() && firsts_.find(byte) == firsts_.npos) {
       plain += byte;
@@ -40,7 +41,7 @@ class MarkerMatcher {
     }
     return {};
   }
-  /// The same for a token with that text.
+  /// Adds a token with this text; returns the marker that it completes, as push() does.
   std::string_view push_token(std::string_view text, std::string& plain) {
     plain += release();
     held_ = text;
@@ -49,7 +50,7 @@ class MarkerMatcher {
     if (!may_become_marker()) plain += release();
     return {};
   }
-  /// Gives up what is held back.
+  /// Returns the held bytes and forgets them.
   std::string release() {
     head_ = 0;
     return std::exchange(held_, {});
@@ -59,7 +60,7 @@ class MarkerMatcher {
  private:
   struct Entry {
     std::string_view text;
-    std::size_t head = 0;  ///< bytes at its front that are a token
+    std::size_t head = 0;  ///< bytes at the front of the marker that are one token
   };
 
   bool fits(const Entry& marker) const { return marker.head == head_ && marker.text.starts_with(held_); }
@@ -79,7 +80,7 @@ class MarkerMatcher {
   }
 
   std::vector<Entry> markers_;
-  std::string firsts_;  ///< of each marker that is found in the text
+  std::string firsts_;  ///< first characters of the markers that are found in the text
   std::string held_;
   std::size_t head_ = 0;  ///< bytes at the front of held_ that were a token
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MarkerTokens: which markers of an answer count as tokens, and which are found in its text.
+// MarkerTokens: tells which markers of an answer are tokens of the vocabulary, and which are found in its text.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,15 @@ class MarkerTokens {
   MarkerTokens() = default;
   explicit MarkerTokens(std::vector<AnswerMarker> markers) : markers_(std::move(markers)) {}
 
-  /// Empty: the token is none of them.
+  /// Returns the text of a marker token; empty if the token is not a marker.
   std::string_view text_of(std::int32_t id) const {
     for (const AnswerMarker& marker : markers_) {
       if (marker.id == id) return marker.text;
     }
     return {};
   }
-  /// Bytes at the front of a marker that must come as one token: all, or 0 where the marker is found in the text.
+  /// Returns how many bytes at the front of a marker must arrive as one token: all of them for a marker that is a token, 0
+  /// for a marker that is found in the text.
   std::size_t head_of(std::string_view marker) const {
     std::size_t size = 0;
     for (const AnswerMarker& token : markers_) {

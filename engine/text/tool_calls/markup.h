@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks through a text by its markers.
+// Markup: a reader that walks through a text from marker to marker.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// A marker token in a text: where it begins, and its bytes.
+/// A marker token in a text: its index and size in bytes.
 struct TokenSpan {
   std::size_t at = 0, size = 0;
 };
@@ -29,7 +29,7 @@ struct BlockText {
   std::string_view text;
   std::span<const TokenSpan> tokens{};  ///< ascending
   const MarkerTokens* markers = nullptr;
-  bool is_open = false;  ///< the answer ended before the block did
+  bool is_open = false;  ///< the answer ended inside the block
 };
 
 class Markup {
@@ -43,13 +43,14 @@ class Markup {
   void skip_blanks() {
     while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
   }
-  /// Whether the text goes on with the marker, which is then passed.
+  /// Skips the marker if the text continues with it, and returns whether it does.
   bool skip(std::string_view marker) {
     if (!rest_.starts_with(marker) || find(marker) != 0) return false;
     rest_.remove_prefix(marker.size());
     return true;
   }
-  /// The text before the next such marker; both are passed. None: there is no such marker, and nothing is passed.
+  /// Returns the text before the next such marker, and skips both. Returns nothing, and skips nothing, if the marker does
+  /// not occur.
   std::optional<std::string_view> until(std::string_view marker) {
     const std::size_t at = find(marker);
     if (at == rest_.npos) return std::nullopt;
@@ -57,7 +58,7 @@ class Markup {
     rest_.remove_prefix(at + marker.size());
     return before;
   }
-  /// The next `size` bytes. Requires: there are as many.
+  /// Returns the next `size` bytes and skips them. Requires: the rest has at least `size` bytes.
   std::string_view take(std::size_t size) {
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -65,7 +66,8 @@ class Markup {
   }
 
  private:
-  /// Where the next such marker begins. One that is a token of the vocabulary is found where that token is.
+  /// Returns the index of the next such marker. A marker that is a token of the vocabulary is found only where that token
+  /// is.
   std::size_t find(std::string_view marker) {
     if (markers_ == nullptr || !markers_->is_token(marker)) return rest_.find(marker);
     const std::size_t at = size_ - rest_.size();

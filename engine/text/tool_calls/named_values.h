@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments that a model wrote one by one, as keys with bare texts, becoming the JSON of a call.
+// NamedValues: builds the JSON of a call from arguments that a model wrote one by one, as keys with bare texts.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace lathe::engine {
 
 class NamedValues {
  public:
-  /// `types` must outlive this.
+  /// Requires: `types` outlives this object.
   NamedValues(std::string_view tool, const ArgumentTypes& types) : tool_(tool), types_(types) {}
 
   void add(std::string_view key, std::string_view value) {

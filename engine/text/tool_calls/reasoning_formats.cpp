@@ -6,7 +6,9 @@
 namespace lathe::engine {
 namespace {
 
-// THE TABLE of reasoning formats, in the order in which telltales are looked for. openai_gptoss is read by harmony_parser.
+constexpr std::size_t kPromptEnd = 64;  ///< bytes that hold the markers and blanks at the end of a generation prompt
+
+// THE TABLE of reasoning formats, in the order in which telltales are searched. openai_gptoss is read by harmony_parser.
 constexpr std::array kFormats = {
     ReasoningFormat{"openai_gptoss", {"<|channel|>", "<|message|>"}, {}, {}, {}},
     ReasoningFormat{"gemma4", {"<|channel>thought"}, {"<|channel>thought\n"}, {"<channel|>"}, {}},
@@ -29,7 +31,7 @@ constexpr std::array kFormats = {
     ReasoningFormat{"qwen3", {"<think>"}, {"<think>"}, {"</think>"}, {}},
 };
 
-/// Behind the last of the markers; 0 where there is none.
+/// Returns the index after the last of the markers; 0 if there is none.
 std::size_t last_of(std::string_view text, std::span<const std::string_view> markers) {
   std::size_t last = 0;
   for (const std::string_view marker : markers) {

@@ -19,7 +19,8 @@ ReasoningScanner::ReasoningScanner(const ReasoningFormat* format, bool begun, co
   if (format_ != nullptr) enter(State::before);
 }
 
-/// Behind the reasoning a begin marker opens another one only as a token: a model that spells it may be quoting.
+/// Enters a state and selects its markers. After the reasoning a begin marker opens another reasoning only if it is a token:
+/// a model that spells the marker may be quoting it.
 void ReasoningScanner::enter(State state) {
   state_ = state;
   std::vector<std::string_view> markers;
@@ -58,7 +59,7 @@ void ReasoningScanner::push_token(std::string_view text) {
   push_token(text);
 }
 
-/// plain_, and the marker behind it, if there is one.
+/// Handles plain_ and the marker after it, if there is one.
 void ReasoningScanner::take(std::string_view marker) {
   switch (state_) {
     case State::before: return take_before(marker);
@@ -68,7 +69,8 @@ void ReasoningScanner::take(std::string_view marker) {
   }
 }
 
-/// Blanks and a marker keep to the beginning; the first other character decides what the answer begins with.
+/// Handles the beginning of an answer: blanks are held until a marker or another character follows; the other character
+/// starts the answer, inside the reasoning if begun_.
 void ReasoningScanner::take_before(std::string_view marker) {
   border_ += plain_;
   if (!marker.empty()) {
@@ -84,7 +86,7 @@ void ReasoningScanner::begin_behind_blanks() {
   for (const char c : text) push(c);
 }
 
-/// An end marker that is spelled counts outside of code alone.
+/// Handles reasoning. An end marker that is spelled in text counts only outside of code.
 void ReasoningScanner::take_inside(std::string_view marker) {
   add_reasoning(plain_);
   if (marker.empty()) return;
@@ -130,7 +132,7 @@ void ReasoningScanner::push_quoted(char byte) {
   if (byte == '\n' || border_.size() > kMaxBorderBytes) decide(false);
 }
 
-/// Whether the marker in border_ is in a code span, and a text, or ends the reasoning.
+/// Decides about the marker in border_: it is text in a code span (`is_code`), or it ends the reasoning.
 void ReasoningScanner::decide(bool is_code) {
   const std::string text = std::exchange(border_, {});
   ticks_ = 0;

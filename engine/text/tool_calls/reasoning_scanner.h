@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separates the reasoning of an answer from what follows, which goes on to the scanner of calls.
+// ReasoningScanner: separates the reasoning of an answer from the text after it, which it passes to the call scanner.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace lathe::engine {
 
 class ReasoningScanner {
  public:
-  /// `format` may be null: then all goes on. `tokens`, `next` and `out` must outlive this.
+  /// `format` may be null: then everything is passed on. Requires: `tokens`, `next` and `out` outlive this object.
   ReasoningScanner(const ReasoningFormat* format, bool begun, const MarkerTokens& tokens, CallScanner& next, DeltaList& out);
 
   void push(char byte);
@@ -26,7 +26,7 @@ class ReasoningScanner {
   enum class State : std::uint8_t {
     before,
     inside,
-    quoted,  ///< behind an end marker that a backtick on its line precedes: as many backticks more make it a text
+    quoted,  ///< after an end marker that a backtick on its line precedes: it is text if as many backticks follow
     behind
   };
 
@@ -48,11 +48,11 @@ class ReasoningScanner {
   DeltaList& out_;
   State state_ = State::behind;
   MarkerMatcher markers_;
-  CodeTracker code_;             ///< of the reasoning
-  std::size_t ticks_ = 0;        ///< backticks of the run that goes on
-  std::size_t marker_size_ = 0;  ///< of the marker at the front of border_ in State::quoted
-  std::string plain_;            ///< bytes that the matcher let go
-  std::string border_;           ///< blanks at the beginning; in State::quoted all since the marker, with it
+  CodeTracker code_;             ///< code in the reasoning
+  std::size_t ticks_ = 0;        ///< backticks of the current run
+  std::size_t marker_size_ = 0;  ///< size of the marker at the front of border_ in State::quoted
+  std::string plain_;            ///< bytes that the matcher released
+  std::string border_;           ///< blanks at the beginning; in State::quoted the marker and everything after it
 };
 
 }  // namespace lathe::engine

@@ -87,7 +87,7 @@ void TagBlock::pass_token(std::string_view text) {
     case Step::name: step_ = Step::broken; break;
     default:
       if (step_ == Step::behind_value && held_.empty() && text == end_ && !is_expected(text)) {
-        // The model left the tag out that closes the call: the end token right after a value proves the end of both.
+        // The model omitted the tag that closes the call: the end token directly after a value ends both.
         confirm_value();
         n_whole_ = calls_.size();
         step_ = Step::ended;
@@ -103,7 +103,7 @@ void TagBlock::pass_token(std::string_view text) {
   }
 }
 
-/// Whether the tag may come next.
+/// Returns whether the tag may come next.
 bool TagBlock::is_expected(std::string_view tag) const {
   if (tag.empty()) return false;
   switch (step_) {
@@ -114,7 +114,7 @@ bool TagBlock::is_expected(std::string_view tag) const {
   }
 }
 
-/// Between tags: blanks, and a tag that is found in the text.
+/// Reads a byte between tags: a blank, or part of a tag that is found in the text.
 void TagBlock::expect(char byte) {
   if (held_.empty() && is_blank(byte)) return match_value_end(byte);
   held_ += byte;
@@ -151,10 +151,19 @@ void TagBlock::pass(std::string_view tag) {
   progress_.reset();
 }
 
-/// Takes the last value as ended: the tags behind it have proved that.
+/// Records the end of the last value, which the tags after it have proved.
 void TagBlock::confirm_value() {
   if (may_go_on_) calls_.back().arguments.back().value = value_;
   may_go_on_ = false;
+}
+
+/// Returns whether the byte completes the tag, whose first character occurs in it once.
+bool TagBlock::matches(char byte, std::string_view tag) {
+  if (tokens_.is_token(tag)) return false;
+  matched_ = byte == tag[matched_] ? matched_ + 1 : byte == tag.front() ? 1 : 0;
+  if (matched_ < tag.size()) return false;
+  matched_ = 0;
+  return true;
 }
 
 void TagBlock::push_name(char byte) {
@@ -191,7 +200,7 @@ void TagBlock::begin_value() {
   progress_.reset();
 }
 
-/// Looks for the tag that closes a value; behind one that may be it too, for the value may go on.
+/// Searches the tag that closes a value, also after a possible one, because the value may continue.
 void TagBlock::match_value_end(char byte) {
   if (step_ != Step::value && !may_go_on_) return;
   if (!progress_.push(byte, form_.value_close, tokens_)) return;
@@ -216,7 +225,7 @@ ToolCall TagBlock::call_of(const Call& call, std::string_view body, const Argume
 
 std::vector<ToolCall> TagBlock::calls(std::string_view body, const ArgumentTypes& types, bool cut) {
   const bool end_begun = held_.size() > 1 && end_.starts_with(held_);
-  // Without its end marker a block of one call is whole if the answer ended by itself behind an argument.
+  // A block of one call without its end marker is complete if the answer ended by itself after an argument.
   const bool has_end = step_ == Step::behind_value ? end_begun || (held_.empty() && !cut) : end_begun;
   const bool ends_one = form_.call_close.empty() && (step_ == Step::behind_value || step_ == Step::in_call) && has_end;
   if (step_ == Step::behind_call || ends_one) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // <｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}<｜tool▁call▁end｜>; V3 and R1 write the type before the name, and the
-// arguments in a Markdown block of JSON.
+// arguments in a Markdown code block of JSON.
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/json_calls.h"
 #include "engine/text/tool_calls/markup.h"

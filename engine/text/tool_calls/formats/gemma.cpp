@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-/// Reads its values and writes JSON. Every reader returns false where the text is something else.
+/// Reads Gemma's values and writes JSON. Every reader function returns false if the text is something else.
 class GemmaReader {
  public:
   GemmaReader(const BlockText& block, std::string_view quote) : block_(block), rest_(block), quote_(quote) {}
@@ -43,7 +43,7 @@ class GemmaReader {
     return true;
   }
 
-  /// A quote closes the text where a separator, or the bracket behind the text, follows it.
+  /// Reads a text. A quote closes it only if a separator, or the bracket after the text, follows.
   bool text(std::string& out) {
     std::string content;
     for (bool closed = false; !closed;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer is JSON: an object with a name and arguments, or a list of such objects. For models that have been told so in
-// words.
+// The answer is JSON: an object with a name and arguments, or a list of such objects. For models whose prompt asks for this
+// in plain language.
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/json_calls.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer is {"name": ..., "parameters": {...}}, several with ";" between them, perhaps behind <|python_tag|>: Llama 3.1
-// to 3.3.
+// The answer is {"name": ..., "parameters": {...}}, several calls with ";" between them, perhaps after <|python_tag|>: Llama
+// 3.1 to 3.3.
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/json_calls.h"
 

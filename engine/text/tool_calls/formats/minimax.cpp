@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MiniMax-M1: <tool_calls>, a line of {"name": ..., "arguments": {...}} a call, </tool_calls>.
+// <tool_calls>, one line of {"name": ..., "arguments": {...}} per call, </tool_calls>: MiniMax-M1.
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/json_calls.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// [TOOL_CALLS][{"name": ..., "arguments": {...}}], and since the tokenizer v11 [TOOL_CALLS]name[CALL_ID]id[ARGS]{...} for
-// each call: Mistral and Mixtral.
+// [TOOL_CALLS][{"name": ..., "arguments": {...}}], and since tokenizer v11 [TOOL_CALLS]name[CALL_ID]id[ARGS]{...} for each
+// call: Mistral and Mixtral.
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/json_calls.h"
 #include "engine/text/tool_calls/markup.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpt-oss writes messages with channels and recipients (harmony): harmony_parser reads whole answers of this row.
+// gpt-oss writes messages with channels and recipients (harmony): harmony_parser reads the whole answer, so this row has no
+// markers.
 #include "engine/text/tool_calls/call_format.h"
 
 namespace lathe::engine {

@@ -14,7 +14,7 @@ bool is_name_character(char c, bool first) {
   return letter || (!first && ((c >= '0' && c <= '9') || c == '.' || c == '-'));
 }
 
-/// Reads literals and writes JSON. Every reader returns false where the text is something else.
+/// Reads literals and writes JSON. Every reader function returns false if the text is something else.
 class PythonReader {
  public:
   PythonReader(const BlockText& block, const ArgumentTypes& types) : block_(block), types_(types), rest_(block.text) {}
@@ -33,7 +33,7 @@ class PythonReader {
   }
 
  private:
-  /// Where the answer has ended in the list: what is before the half call, if that may become a call.
+  /// Returns the calls before an incomplete one in which the answer ended; nothing if that one cannot become a call.
   std::optional<std::vector<ToolCall>> whole_ones(std::vector<ToolCall> calls, std::string_view half_name) {
     rest_.skip_blanks();
     const bool may_go_on = block_.is_open && rest_.at_end() && (!calls.empty() || types_.may_name_tool(half_name));
@@ -136,7 +136,7 @@ class PythonReader {
     return false;
   }
 
-  /// Python keeps the backslash of an escape that it does not know.
+  /// Reads an escape. Python keeps the backslash of an unknown escape.
   bool escape(std::string& out) {
     if (rest_.at_end()) return false;
     const char c = rest_.take(1).front();
