@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kContent = "content";
 
-/// message.content or message['content']
+/// Returns whether the expression is message.content or message['content'].
 bool is_field_content(const Expr& expr) {
   if (expr.kind == ExprKind::attribute) return expr.text == kContent;
   if (expr.kind != ExprKind::subscript || expr.parts.size() < 2 || expr.parts[1] == nullptr) return false;
@@ -14,7 +14,7 @@ bool is_field_content(const Expr& expr) {
   return key != nullptr && key->text() == kContent;
 }
 
-/// The same, or what macros and assignments call it.
+/// Returns whether the expression is a content field, or the name `content`, which macros and assignments use for it.
 bool is_content(const Expr& expr) {
   return is_field_content(expr) || (expr.kind == ExprKind::name && expr.text == kContent);
 }

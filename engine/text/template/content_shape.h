@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chat template takes the contents of messages for.
-// Source: vLLM's --chat-template-content-format auto, which looks for a loop over contents as well.
+// ContentShape: the form in which a chat template expects the contents of messages.
+// Source: vLLM's --chat-template-content-format auto, which also searches for a loop over contents.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace lathe::engine::jinja {
 
 enum class ContentShape : std::uint8_t {
   text,    ///< one text
-  either,  ///< a text, or a list of parts; it asks which
+  either,  ///< a text, or a list of parts; the template tests which
   parts    ///< a list of parts, always
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kObjectSteps = 256;  // a cycler stays until the end of the rendering, about 1.5 KB
 
-/// Makes items[at] the next one.
+/// Makes items[at] the next item.
 void move_to(Runtime& runtime, DictObject& cycler, std::size_t at) {
   const Value items = *cycler.find(runtime, std::string_view("items"));
   cycler.put(runtime, "pos", Value(static_cast<std::int64_t>(at)));
@@ -30,7 +30,7 @@ Value make_cycler(Runtime& runtime, const Arguments& arguments) {
   runtime.charge(kObjectSteps + arguments.positional.size());
   auto cycler = std::make_shared<DictObject>();
   cycler->kind = "Cycler";
-  runtime.keep(cycler);  // its functions hold it
+  runtime.keep(cycler);  // its functions hold the cycler itself
   cycler->put(runtime, "items", Value::tuple(arguments.positional));
   move_to(runtime, *cycler, 0);
   const auto add = [&](std::string name, std::function<Value(Runtime&, const Arguments&)> call) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The globals cycler and joiner: objects that give something else each time.
+// The globals cycler and joiner: objects that return another value at each call.
 #pragma once
 
 #include "engine/text/template/runtime.h"
@@ -7,9 +7,9 @@
 
 namespace lathe::engine::jinja {
 
-/// cycler(a, b...): next() gives one after the other, for ever; `current` is what it will give, reset() begins anew.
+/// Makes cycler(a, b...): next() returns the items in turn, endlessly; `current` is the next one, reset() starts over.
 Value make_cycler(Runtime& runtime, const Arguments& arguments);
-/// joiner(separator): a function that gives nothing at first and the separator, ", ", from then on.
+/// Makes joiner(separator): a function that returns an empty text at first and the separator (default ", ") from then on.
 Value make_joiner(Runtime& runtime, const Arguments& arguments);
 
 }  // namespace lathe::engine::jinja

@@ -15,7 +15,7 @@ namespace lathe::engine::jinja {
 namespace {
 
 constexpr int kMaxOpen = 100;   // brackets inside brackets
-constexpr int kMaxDepth = 400;  // levels of one expression's tree: "a + b + c..." adds one a term
+constexpr int kMaxDepth = 400;  // levels of one expression's tree: each term of "a + b + c..." adds one
 
 /// A binary operator of the language; a higher level binds tighter.
 struct KnownOperator {
@@ -143,7 +143,7 @@ ExpressionParser::Operator ExpressionParser::peek_operator() const {
   return find(kNameOperators);
 }
 
-/// Operators of `min_level` and tighter, left to right.
+/// Parses operators of `min_level` and tighter ones, from left to right.
 ExprPtr ExpressionParser::parse_operators(int min_level) {
   ExprPtr left = min_level <= kNotLevel && at_name("not") ? parse_not() : parse_unary(true);
   while (true) {
@@ -155,9 +155,9 @@ ExprPtr ExpressionParser::parse_operators(int min_level) {
   }
 }
 
-/// `left op right`; chains of `~` and of comparisons are one node.
+/// Parses the right side of `left op right`; a chain of `~` or of comparisons becomes one node.
 ExprPtr ExpressionParser::combine(const Operator& op, Position at, ExprPtr left) {
-  // A bracketed comparison is a value of its own: (a < b) < c is no chain.
+  // A bracketed comparison is a value of its own: (a < b) < c is not a chain.
   const bool chains =
       (op.kind == ExprKind::concatenate || op.kind == ExprKind::compare) && left->kind == op.kind && !left->closed;
   ExprPtr both = chains ? std::move(left) : make(op.kind, at, std::string(op.name));
@@ -190,7 +190,7 @@ ExprPtr ExpressionParser::parse_unary(bool with_filters) {
 
 namespace {
 
-/// Too large a number is infinite, as in Python.
+/// Returns infinity for a number that is too large, as Python does.
 double number_of(std::string_view text) {
   double value = 0;
   const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
@@ -214,7 +214,7 @@ ExprPtr ExpressionParser::parse_primary() {
     case TokenKind::text: {
       ExprPtr literal = make(ExprKind::literal, token.at);
       std::string text;
-      while (peek().kind == TokenKind::text) text += take().text;  // neighbours are one text
+      while (peek().kind == TokenKind::text) text += take().text;  // adjacent texts are one text
       literal->value = Value::text(text);
       return literal;
     }
@@ -253,7 +253,7 @@ ExprPtr ExpressionParser::parse_integer() {
   const Token token = take();
   ExprPtr literal = make(ExprKind::literal, token.at);
   std::int64_t value = 0;
-  const char kind = token.text.size() > 1 ? token.text[1] : ' ';  // of 0x1f, 0o17 and 0b11
+  const char kind = token.text.size() > 1 ? token.text[1] : ' ';  // kind of 0x1f, 0o17 and 0b11
   const int base = kind == 'x' || kind == 'X' ? 16 : kind == 'o' || kind == 'O' ? 8 : kind == 'b' || kind == 'B' ? 2 : 10;
   const char* begin = token.text.data() + (base == 10 ? 0 : 2);
   const auto error = std::from_chars(begin, token.text.data() + token.text.size(), value, base).ec;
@@ -373,7 +373,7 @@ void ExpressionParser::parse_argument(Expr& call) {
   }
 }
 
-/// `*list` and `**dict`: one of each at most, and nothing behind the dict.
+/// Parses `*list` and `**dict`: at most one of each, and nothing after the dict.
 void ExpressionParser::parse_spread(Expr& call) {
   const bool is_named = at_symbol("**");
   if (has_named_spread(call) || (!is_named && is_spread(call.parts.back()))) refuse("the end of the arguments");
@@ -396,7 +396,7 @@ ExprPtr ExpressionParser::parse_filters(ExprPtr expr) {
       expr = parse_filter(std::move(expr));
     } else if (at_name("is")) {
       expr = parse_test(std::move(expr));
-    } else if (at_symbol("(")) {  // what a filter returned may be called
+    } else if (at_symbol("(")) {  // the value that a filter returned may be called
       ExprPtr call = make(ExprKind::call, peek().at);
       add_part(*call, std::move(expr));
       parse_arguments(*call);
@@ -425,7 +425,7 @@ bool ExpressionParser::starts_test_argument() const {
   return std::find(kNoArgument.begin(), kNoArgument.end(), token.text) == kNoArgument.end();
 }
 
-/// `is name`, `is not name`, `is name argument`, `is name(arguments)`.
+/// Parses `is name`, `is not name`, `is name argument` and `is name(arguments)`.
 ExprPtr ExpressionParser::parse_test(ExprPtr input) {
   const Position at = take().at;
   const bool negated = take_name("not");

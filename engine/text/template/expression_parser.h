@@ -17,12 +17,12 @@ class ExpressionParser {
   explicit ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
  protected:
-  /// `a if b else c` and all below; without conditional where an `if` belongs to the statement.
+  /// Parses `a if b else c` and everything that binds tighter; without the conditional if an `if` belongs to the statement.
   ExprPtr parse_expression(bool with_conditional = true);
-  /// One expression, or a tuple when commas follow.
+  /// Parses one expression, or a tuple if commas follow.
   ExprPtr parse_tuple(bool with_conditional = true);
   void parse_arguments(Expr& call);
-  /// `| filter` and `is test`, as many as follow.
+  /// Parses all `| filter` and `is test` that follow.
   ExprPtr parse_filters(ExprPtr expr);
   ExprPtr parse_filter(ExprPtr input);
 
@@ -36,15 +36,15 @@ class ExpressionParser {
   std::string expect_name(std::string_view what);
   [[noreturn]] void refuse(std::string_view wanted) const;
   static ExprPtr make(ExprKind kind, Position at, std::string text = {});
-  /// Throws when the tree gets too deep.
+  /// Adds a part; throws Failure if the tree gets too deep.
   static void add_part(Expr& expr, ExprPtr part);
 
-  /// One more bracket or expression around the next; throws when there are too many. The caller takes it off n_open_ again.
+  /// Counts an open bracket or expression; throws Failure if there are too many. The caller decrements n_open_ at its end.
   void open();
 
   StackGuard guard_;
   int n_open_ = 0;
-  /// How often each name was read that means something inside a loop or a macro.
+  /// Number of uses of the names that have a meaning inside a loop or a macro.
   struct SpecialNames {
     int loop = 0, varargs = 0, kwargs = 0, caller = 0;
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a template stops: thrown inside engine/text/template only, caught where a template is compiled and rendered.
+// Failure: the exception that stops a template. It is thrown only inside engine/text/template, and caught where a template
+// is compiled or rendered.
 #pragma once
 
 #include <exception>
@@ -8,7 +9,7 @@
 
 namespace lathe::engine::jinja {
 
-/// Place in the template's source, from 1.
+/// Position in the template's source, from 1.
 struct Position {
   int line = 0, column = 0;
 };
@@ -22,7 +23,7 @@ class Failure : public std::exception {
 
  private:
   std::string message_;
-  Position at_;  // line 0: not known where it was thrown
+  Position at_;  // line 0: the position was unknown where the exception was thrown
 };
 
 }  // namespace lathe::engine::jinja

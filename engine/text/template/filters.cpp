@@ -45,7 +45,7 @@ Value filter_string(Runtime& r, const Value& v, const Arguments&) {
   return v.as_text() != nullptr ? v : Value(to_text(r, v));
 }
 Value filter_striptags(Runtime& r, const Value& v, const Arguments&) { return without_tags(r, to_text(r, v)); }
-/// Nothing is escaped by itself, so nothing has to be called safe.
+/// Autoescape is off, so a safe text is a plain text.
 Value filter_safe(Runtime& r, const Value& v, const Arguments& a) { return filter_string(r, v, a); }
 
 Value filter_replace(Runtime& r, const Value& v, const Arguments& a) {
@@ -75,7 +75,7 @@ Value filter_format(Runtime& r, const Value& v, const Arguments& a) {
   return percent_formatted(r, to_text(r, v), Value(std::move(names)));
 }
 
-/// indent(width, first, blank): lines after the first move right.
+/// Implements indent(width, first, blank): lines after the first are indented.
 Value filter_indent(Runtime& r, const Value& v, const Arguments& a) {
   const Value* width = a.find(0, "width");
   if (v.as_text() == nullptr) throw Failure(fmt::format("indent needs a text, got {}", type_name(v)));
@@ -111,7 +111,7 @@ Value filter_truncate(Runtime& r, const Value& v, const Arguments& a) {
                    integer_argument(a, 3, "leeway", 5));
 }
 
-/// What may not stand in an address as percent signs and hexadecimal digits.
+/// Percent-encodes the characters that a URL may not contain.
 MarkedText url_quoted(Runtime& r, const MarkedText& text, std::string_view safe) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~";
   MarkedText out;
@@ -125,7 +125,7 @@ MarkedText url_quoted(Runtime& r, const MarkedText& text, std::string_view safe)
   return out;
 }
 
-/// A text keeps its slashes; a dict, or a list of pairs, becomes a query.
+/// Implements urlencode: a text keeps its slashes; a dict, or a list of pairs, becomes a query.
 Value filter_urlencode(Runtime& r, const Value& v, const Arguments&) {
   const Method dict_pairs = v.as_dict() != nullptr ? find_method(v, "items") : nullptr;
   if (dict_pairs == nullptr && v.as_list() == nullptr) return url_quoted(r, to_text(r, v), "/");
@@ -144,7 +144,7 @@ Value filter_urlencode(Runtime& r, const Value& v, const Arguments&) {
   return joined_items(r, MarkedText("&", Source::model), parts);
 }
 
-/// Words are stretches of letters, digits and _.
+/// Counts words, which are runs of letters, digits and _.
 Value filter_wordcount(Runtime& r, const Value& v, const Arguments&) {
   const MarkedText text = to_text(r, v);
   r.charge_text(text.size());
@@ -169,10 +169,11 @@ Value filter_wordwrap(Runtime& r, const Value& v, const Arguments& a) {
   return wrapped(r, to_text(r, v), style);
 }
 
-/// As escape: a text that was escaped is no other kind of text here.
+/// Works like escape, because escaped texts are not a separate type here.
 Value filter_forceescape(Runtime& r, const Value& v, const Arguments& a) { return filter_escape(r, v, a); }
 
-/// The attributes of an element out of a dict, a blank before each; entries without a value are left out.
+/// Implements xmlattr: writes a dict as the attributes of an element, each after a blank; entries without a value are
+/// skipped.
 Value filter_xmlattr(Runtime& r, const Value& v, const Arguments& a) {
   const bool leads = flag_argument(a, 0, "autospace", true);
   const Method pairs = v.as_dict() != nullptr ? find_method(v, "items") : nullptr;
@@ -194,7 +195,7 @@ Value filter_xmlattr(Runtime& r, const Value& v, const Arguments& a) {
   return out;
 }
 
-/// Field or method of that name; unlike x.name never an entry of a dict.
+/// Implements attr: a field or method with this name; unlike x.name, never an entry of a dict.
 Value filter_attr(Runtime& r, const Value& v, const Arguments& a) {
   const std::string& name = text_argument(a, 0, "name").text();
   if (name.starts_with('_')) throw Failure(fmt::format("attr: \"{}\" cannot be reached", printable_excerpt(name)));
@@ -204,7 +205,7 @@ Value filter_attr(Runtime& r, const Value& v, const Arguments& a) {
   return method ? std::move(*method) : Value::undefined(name);
 }
 
-/// The arguments are those of transformers, not of Jinja: ensure_ascii, indent, separators, sort_keys.
+/// Implements tojson with the arguments of transformers, not of Jinja: ensure_ascii, indent, separators, sort_keys.
 Value filter_tojson(Runtime& r, const Value& v, const Arguments& a) {
   JsonStyle style;
   style.ascii = flag_argument(a, 0, "ensure_ascii", false);
@@ -249,7 +250,7 @@ constexpr std::array kFilters = {
     NamedFilter{"tojson", filter_tojson, "ensure_ascii indent separators sort_keys"},
 };
 
-/// The parameter that stands first in a list of them, which is taken off it.
+/// Removes the first parameter of a list and returns it.
 std::string_view take_parameter(std::string_view& parameters) {
   const std::string_view first = parameters.substr(0, parameters.find(' '));
   parameters.remove_prefix(std::min(parameters.size(), first.size() + 1));
@@ -283,7 +284,7 @@ const NamedFilter* find_filter(std::string_view name) {
 }
 
 Value run_filter(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments) {
-  runtime.check_stack();  // map runs a filter, which may be map
+  runtime.check_stack();  // map runs a filter, which may be map itself
   runtime.charge();
   const NamedFilter* filter = find_filter(name);
   if (filter == nullptr) throw Failure(fmt::format("there is no filter \"{}\"", printable_excerpt(name)));

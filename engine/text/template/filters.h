@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters of the template language: what stands behind `|`.
+// Filters of the template language, which follow a `|`.
 #pragma once
 
 #include <string_view>
@@ -14,16 +14,16 @@ using Filter = Value (*)(Runtime& runtime, const Value& value, const Arguments& 
 struct NamedFilter {
   std::string_view name;
   Filter filter;
-  std::string_view parameters;  ///< their names, in order; "*" where the filter looks at its arguments itself
+  std::string_view parameters;  ///< parameter names in order; "*" if the filter checks its arguments itself
 };
 
-/// Throws Failure for a filter that is not known, and for arguments that it does not take.
+/// Runs a filter. Throws Failure for an unknown filter and for arguments that the filter does not take.
 Value run_filter(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments);
 
-/// Null when there is none.
+/// Returns null for an unknown filter.
 const NamedFilter* find_filter(std::string_view name);
 
-// Parts of the table: list_filters.cpp, number_filters.cpp. Null when it has no such filter.
+// Parts of the table: list_filters.cpp, number_filters.cpp. They return null for a filter that the part does not have.
 const NamedFilter* find_list_filter(std::string_view name);
 const NamedFilter* find_number_filter(std::string_view name);
 

@@ -22,7 +22,7 @@ class FieldFormat {
  public:
   FieldFormat(Runtime& runtime, const Arguments& arguments) : runtime_(runtime), arguments_(arguments) {}
 
-  /// Within a field's specification fields may stand once more.
+  /// Fills the fields of a format. A field's specification may contain fields too (`is_spec`).
   MarkedText fill(const MarkedText& format, bool is_spec) {
     MarkedText out;
     const std::string& text = format.text();
@@ -57,7 +57,7 @@ class FieldFormat {
     return text.npos;
   }
 
-  /// name!conversion:specification
+  /// Formats one field, name!conversion:specification.
   MarkedText field(const MarkedText& field, bool is_spec) {
     const std::string_view text = field.text();
     std::size_t end = 0;
@@ -79,7 +79,7 @@ class FieldFormat {
     return spec.empty() ? to_text(runtime_, value) : formatted(runtime_, value, parse_format_spec(spec.text()));
   }
 
-  /// "0.name[key]": an argument and the way into it.
+  /// Returns the value of a path such as "0.name[key]": an argument, then attributes and subscripts.
   Value value_of(std::string_view path) {
     std::size_t at = std::min(path.find_first_of(".["), path.size());
     Value value = argument(path.substr(0, at));
@@ -98,7 +98,7 @@ class FieldFormat {
     return value;
   }
 
-  /// "" is the next argument, a number one of them, a word a named one.
+  /// Returns an argument: "" is the next one, a number an index, a word a name.
   const Value& argument(std::string_view name) {
     std::size_t index = 0;
     if (!name.empty() && !read_index(name, index)) {

@@ -7,7 +7,7 @@
 
 namespace lathe::engine::jinja {
 
-/// Charges for what it makes. Throws Failure where an argument is missing or a field is not understood.
+/// Fills the fields of `format` and charges for the text. Throws Failure if an argument is missing or a field is invalid.
 MarkedText fill_fields(Runtime& runtime, const MarkedText& format, const Arguments& arguments);
 
 }  // namespace lathe::engine::jinja

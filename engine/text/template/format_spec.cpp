@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kAligns = "<>^=", kIntegerTypes = "bcdnoxX", kFloatTypes = "eEfFgGn%";
 
-/// Reads a specification from the left.
+/// Reads a format specification from the left.
 struct SpecReader {
   std::string_view rest;
 
@@ -28,7 +28,7 @@ struct SpecReader {
     rest.remove_prefix(1);
     return c;
   }
-  /// Nothing when no digit stands here.
+  /// Returns nothing if no digit follows.
   std::optional<std::int64_t> take_number() {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
@@ -39,7 +39,8 @@ struct SpecReader {
   }
 };
 
-/// The digits of a float without its sign. With no type and a precision: as 'g', but never without a digit behind the point.
+/// Returns the digits of a float without its sign. Without a type but with a precision: as 'g', but always with a digit
+/// after the point.
 std::string float_digits(double magnitude, const FormatSpec& spec) {
   if (!std::isfinite(magnitude)) {
     const bool upper = spec.type == 'F' || spec.type == 'E' || spec.type == 'G';
@@ -77,8 +78,8 @@ std::string integer_digits(std::uint64_t magnitude, const FormatSpec& spec) {
   }
 }
 
-/// Separators between groups of three (four of the types b, o and x) of the `n_whole` digits that come first, with zeros
-/// before up to `width` when it is not 0.
+/// Inserts separators between groups of three digits (four for the types b, o and x) of the first `n_whole` digits, with
+/// leading zeros up to `width` if it is not 0.
 std::string grouped(std::string digits, std::size_t n_whole, const FormatSpec& spec, std::int64_t width) {
   const std::size_t group = spec.type == 'b' || spec.type == 'o' || spec.type == 'x' || spec.type == 'X' ? 4 : 3;
   const std::string behind = digits.substr(n_whole);
@@ -95,7 +96,7 @@ std::string grouped(std::string digits, std::size_t n_whole, const FormatSpec& s
   return out + behind;
 }
 
-/// Where the sign goes, and the filling. `n_whole` digits stand before the point or what else ends a whole number.
+/// Places the sign and the fill. `n_whole` digits precede the point, or the end of the integer part.
 MarkedText aligned_number(Runtime& runtime, const std::string& sign, std::string digits, std::size_t n_whole,
                           const FormatSpec& spec) {
   const bool fills_behind_sign = spec.align == '=';
@@ -185,12 +186,12 @@ MarkedText formatted_number(Runtime& runtime, const Value& value, const FormatSp
   std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
   if (as_integer && spec.alternate && digits.size() > 2 && digits[0] == '0' &&
       std::isalpha(static_cast<unsigned char>(digits[1])) != 0) {
-    sign += digits.substr(0, 2);  // zeros go behind 0x, too
+    sign += digits.substr(0, 2);  // zeros follow 0x too
     digits.erase(0, 2);
   }
   const std::size_t n_whole = as_integer ? digits.size() : std::min(digits.find_first_of(".eE%"), digits.size());
   FormatSpec how = spec;
-  if (!as_integer && !std::isfinite(number)) how.grouping = '\0';  // neither inf nor zeros before it are digits in groups
+  if (!as_integer && !std::isfinite(number)) how.grouping = '\0';  // inf and the zeros before it are not grouped
   return aligned_number(runtime, sign, std::move(digits), n_whole, how);
 }
 

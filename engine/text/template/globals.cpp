@@ -36,7 +36,7 @@ Value make_range(Runtime& r, const Arguments& a) {
   return Value::list(std::move(items));
 }
 
-/// A dict of its own also from a namespace: what it holds is no more than what it holds, and is not freed by the runtime.
+/// Makes a new dict, also from a namespace: the dict contains only the entries, and the runtime does not free it.
 Value make_dict(Runtime& r, const Arguments& a) {
   auto dict = std::make_shared<DictObject>();
   fill_dict(r, *dict, a);

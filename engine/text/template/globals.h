@@ -11,7 +11,8 @@ namespace lathe::engine::jinja {
 
 std::optional<Value> global_function(std::string_view name);
 
-/// What dict() and namespace() make of their arguments: a dict or pairs, and named entries. Throws Failure for others.
+/// Fills the dict of dict() and namespace() from their arguments: a dict or pairs, and named entries. Throws Failure for
+/// others.
 void fill_dict(Runtime& runtime, DictObject& dict, const Arguments& arguments);
 
 }  // namespace lathe::engine::jinja

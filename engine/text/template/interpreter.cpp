@@ -31,7 +31,7 @@ class Interpreter final : public Runtime {
     root_->variables = std::move(variables);
   }
   ~Interpreter() override {
-    // Namespaces and the scopes of macros may hold one another in circles.
+    // Namespaces and the scopes of macros may refer to each other in cycles.
     for (const DictPtr& object : kept_objects_) object->items.clear();
     for (const ScopePtr& scope : kept_scopes_) scope->variables.clear();
   }
@@ -48,7 +48,7 @@ class Interpreter final : public Runtime {
     if (known == nullptr && function.as_dict() != nullptr && function.as_dict()->call) known = &function.as_dict()->call;
     if (known == nullptr) throw Failure(fmt::format("cannot call {}", type_name(function)));
     charge();
-    const FunctionPtr held = *known;  // its object may be gone before it returns
+    const FunctionPtr held = *known;  // the object of the function may be freed before it returns
     return held->call(*this, arguments);
   }
 
@@ -66,7 +66,7 @@ class Interpreter final : public Runtime {
  private:
   void keep(const ScopePtr& scope) {
     if (!kept_scopes_.empty() && kept_scopes_.back() == scope) return;
-    charge(16);  // what the loops and macros of other turns leave behind lives to the end
+    charge(16);  // scopes that loops and macros of other iterations keep live until the end
     kept_scopes_.push_back(scope);
   }
 
@@ -120,7 +120,7 @@ class Interpreter final : public Runtime {
     return statement.bodies.size() > statement.exprs.size() ? run_body(statement.bodies.back()) : Flow::next;
   }
 
-  /// Items that the loop's own condition lets through.
+  /// Returns the items that pass the loop's own condition.
   Items loop_items(const Stmt& statement, const Value& iterable) {
     Items items = items_of(*this, iterable);
     if (!statement.exprs[1]) return items;
@@ -137,7 +137,7 @@ class Interpreter final : public Runtime {
 
   Flow run_for(const Stmt& statement) {
     const Value iterable = evaluate(*statement.exprs[0]);
-    if (statement.is_recursive) keep(scope_);  // loop holds it, and may come to be held by it
+    if (statement.is_recursive) keep(scope_);  // the loop holds the scope, which may come to hold the loop
     return run_turns(statement, iterable, 0);
   }
 
@@ -150,7 +150,7 @@ class Interpreter final : public Runtime {
       loop.emplace(items, depth0, statement.is_recursive ? loop_call(statement, depth0 + 1) : nullptr);
     for (std::size_t i = 0; i < items.size(); ++i) {
       charge();
-      scope_ = std::make_shared<Scope>(outer);  // what a turn sets is gone with it
+      scope_ = std::make_shared<Scope>(outer);  // variables that an iteration sets end with it
       if (loop) scope_->set(*this, "loop", loop->turn(i));
       assign(statement.targets[0], items[i]);
       if (run_body(statement.bodies[0]) == Flow::break_) break;
@@ -159,7 +159,7 @@ class Interpreter final : public Runtime {
     return Flow::next;
   }
 
-  /// loop(items) of a recursive loop: what the loop writes for them, one level deeper.
+  /// Returns loop(items) of a recursive loop: the output of the loop over these items, one level deeper.
   FunctionPtr loop_call(const Stmt& statement, int depth0) {
     auto run = [this, &statement, depth0, home = scope_](Runtime&, const Arguments& arguments) {
       if (arguments.positional.size() != 1 || !arguments.named.empty()) throw Failure("loop() needs what to loop over");
@@ -210,7 +210,7 @@ class Interpreter final : public Runtime {
     return flow;
   }
 
-  /// With variables of its own.
+  /// Runs a body with variables of its own.
   Flow run_in_scope(const Body& body, const ScopePtr& around) {
     const ScopePtr outer = std::exchange(scope_, std::make_shared<Scope>(around));
     const Flow flow = run_body(body);
@@ -218,7 +218,7 @@ class Interpreter final : public Runtime {
     return flow;
   }
 
-  /// What a body with variables of its own writes.
+  /// Returns the output of a body with variables of its own.
   MarkedText captured_in_scope(const Body& body) {
     MarkedText outer = std::exchange(out_, {});
     if (run_in_scope(body, scope_) != Flow::next) throw Failure("break and continue cannot leave this block", at_);
@@ -226,7 +226,7 @@ class Interpreter final : public Runtime {
   }
 
   // ---- macros
-  /// A function that runs the body with the statement's targets from `first_default` on as parameters.
+  /// Makes a function that runs the body with the statement's targets from `first_default` on as parameters.
   Value make_macro(const Stmt& statement, std::size_t first_default, std::string name) {
     keep(scope_);
     auto run = [this, &statement, first_default, home = scope_](Runtime&, const Arguments& arguments) {
@@ -242,7 +242,7 @@ class Interpreter final : public Runtime {
     });
   }
 
-  /// What `run` writes with the variables of `home`: a call of a macro or of a loop.
+  /// Returns the output of `run` with the variables of `home`: a call of a macro or of a loop.
   template <class Run>
   Value called(const ScopePtr& home, const Run& run) {
     if (++macro_depth_ > limits().max_macro_depth)
@@ -269,7 +269,7 @@ class Interpreter final : public Runtime {
     bind_more(statement, arguments);
   }
 
-  /// What is given beyond the parameters: for varargs, kwargs and caller, where the body names them.
+  /// Binds arguments beyond the parameters to varargs, kwargs and caller, if the body uses these names.
   void bind_more(const Stmt& statement, const Arguments& arguments) {
     const std::size_t n = statement.targets.size(), n_given = arguments.positional.size();
     if (n_given > n && !statement.takes_varargs)
@@ -278,7 +278,7 @@ class Interpreter final : public Runtime {
       const auto begin = arguments.positional.begin() + static_cast<std::ptrdiff_t>(std::min(n, n_given));
       scope_->set(*this, "varargs", Value::tuple(Items(begin, arguments.positional.end())));
     }
-    // Not that of a call around this one.
+    // Hides the `caller` of an enclosing call.
     const auto is_caller = [](const Target& target) { return target.name == "caller"; };
     if (statement.takes_caller && std::none_of(statement.targets.begin(), statement.targets.end(), is_caller))
       scope_->set(*this, "caller", Value::undefined("caller"));
@@ -332,7 +332,7 @@ class Interpreter final : public Runtime {
       case ExprKind::call: return evaluate_call(expr);
       case ExprKind::filter: return filtered(&expr, {});
       case ExprKind::test: return evaluate_test(expr);
-      case ExprKind::spread: break;  // evaluate_arguments() does it
+      case ExprKind::spread: break;  // evaluate_arguments() handles it
     }
     return {};
   }
@@ -431,7 +431,7 @@ class Interpreter final : public Runtime {
       at_ = expr.at;
       return call(function, arguments);
     }
-    // object.method(...): without making the method a value first.
+    // Calls object.method(...) directly, without making the method a value.
     const Value object = evaluate(*callee.parts[0]);
     const Method method = find_method(object, callee.text);
     const Value function = method == nullptr ? attribute(*this, object, callee.text) : Value();
@@ -442,7 +442,7 @@ class Interpreter final : public Runtime {
     return method(*this, object, arguments);
   }
 
-  /// A chain of filters; the innermost without a part of its own gets `input`.
+  /// Evaluates a chain of filters; the innermost one gets `input` if it has no part of its own.
   Value filtered(const Expr* expr, Value input) {
     if (expr == nullptr) return input;
     guard_.check();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the syntax tree of a template.
+// The interpreter runs the syntax tree of a template.
 #pragma once
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace lathe::engine::jinja {
 
 using Variables = std::vector<std::pair<std::string, Value>>;
 
-/// Throws Failure with the place, RaisedByTemplate for raise_exception.
+/// Renders a template. Throws Failure with the position; RaisedByTemplate for raise_exception.
 MarkedText render(const Body& body, Variables variables, const Limits& limits);
 
 }  // namespace lathe::engine::jinja

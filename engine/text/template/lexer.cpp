@@ -18,7 +18,7 @@ bool is_name_start(char c) {
 }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 
-// Longest first: "//" must not read as two "/".
+// The longest symbols come first, because "//" must not be read as two "/".
 constexpr std::array<std::string_view, 25> kSymbols = {"**", "//", "==", "!=", "<=", ">=", "+", "-", "*", "/", "%", "~", "<",
                                                        ">",  "=",  ".",  ":",  ",",  "|",  "(", ")", "[", "]", "{", "}"};
 
@@ -67,7 +67,7 @@ class Lexer {
     return source_.size();
   }
 
-  /// The data before the tag at `end`, cut as the tag's mark and lstrip_blocks want.
+  /// Reads the data before the tag at `end`, cut as the tag's mark and lstrip_blocks require.
   void read_data(std::size_t begin, std::size_t end) {
     std::size_t cut = end;
     if (end + 2 < source_.size()) {
@@ -83,7 +83,7 @@ class Lexer {
     if (cut > begin) add(TokenKind::data, std::string(source_.substr(begin, cut - begin)));
   }
 
-  /// Past a tag's end: `-` takes all white space behind it, else a block tag takes one line end.
+  /// Skips text after a tag: `-` removes all following white space; otherwise a block tag removes one line end.
   void after_tag(char mark, bool trims_line_end) {
     if (mark == '-') {
       std::size_t to = at_;
@@ -102,7 +102,7 @@ class Lexer {
     after_tag(mark, true);
   }
 
-  /// Reads "{%- name -%}" at `from`; its end and right mark when it is there.
+  /// Reads "{%- name -%}" at `from`; sets its end and right mark if it is there.
   bool bare_tag(std::size_t from, std::string_view name, std::size_t& end, char& mark) const {
     std::size_t i = from + 2;
     const auto skip_blanks = [&] {
@@ -118,7 +118,7 @@ class Lexer {
     return source_.substr(i).starts_with("%}");
   }
 
-  /// {% raw %}...{% endraw %}: data as it stands.
+  /// Reads {% raw %}...{% endraw %}: its data is not interpreted.
   bool read_raw() {
     std::size_t end = 0;
     char mark = ' ';
@@ -157,7 +157,7 @@ class Lexer {
     }
   }
 
-  /// One token inside a tag; +1 when it opens a bracket, -1 when it closes one.
+  /// Reads one token inside a tag; returns +1 if it opens a bracket, -1 if it closes one.
   int read_token() {
     const char c = source_[at_];
     if (is_name_start(c)) {
@@ -189,7 +189,7 @@ class Lexer {
     refuse(fmt::format("unexpected character \"{}\"", printable_excerpt(source_.substr(at_, read_utf8(source_, at_).size))));
   }
 
-  /// Behind digits, each with at most one _ before it; `from` where none stands there.
+  /// Returns the index after digits, each with at most one _ before it; `from` if there are none.
   std::size_t end_of_digits(std::size_t from, std::string_view digits) const {
     const auto is_one = [&](std::size_t at) { return at < source_.size() && digits.find(source_[at]) != digits.npos; };
     while (true) {
@@ -199,7 +199,7 @@ class Lexer {
     }
   }
 
-  /// 0x1f, 0o17, 0b11: where such a number ends; where it begins when it is none.
+  /// Returns the end of a number such as 0x1f, 0o17 or 0b11; its begin if there is none.
   std::size_t end_of_based_number() const {
     const std::string_view rest = source_.substr(at_);
     const char kind = rest.size() > 2 && rest[0] == '0' ? rest[1] : ' ';
@@ -235,7 +235,7 @@ class Lexer {
         skip_digits();
       }
     }
-    // A whole number does not begin with 0: what stands behind the zeros is none of it, and refused.
+    // An integer does not begin with 0: digits after the zeros are not part of it and are refused.
     if (!is_float && source_[at_] == '0') end = end_of_digits(at_, "0");
     take(is_float ? TokenKind::number : TokenKind::integer, end);
     std::erase(tokens_.back().text, '_');
@@ -249,7 +249,7 @@ class Lexer {
     move_to(end + 1);
   }
 
-  /// Python's escapes; an unknown one stays as it is.
+  /// Resolves Python's escapes; an unknown one is kept.
   static std::string unescaped(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -301,7 +301,7 @@ class Lexer {
 std::vector<Token> tokenize(std::string_view source) {
   std::string text;
   text.reserve(source.size());
-  for (std::size_t i = 0; i < source.size(); ++i) {  // line ends of all systems are one character
+  for (std::size_t i = 0; i < source.size(); ++i) {  // the line ends of all systems become \n
     if (source[i] == '\r') {
       text += '\n';
       if (i + 1 < source.size() && source[i + 1] == '\n') ++i;

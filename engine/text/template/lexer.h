@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Template source to tokens, with trim_blocks and lstrip_blocks on, as chat templates are written for.
+// The lexer converts template source to tokens, with trim_blocks and lstrip_blocks on, as chat templates expect.
 #pragma once
 
 #include <string>
@@ -26,11 +26,11 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;  ///< of data and text: the contents, escapes resolved
+  std::string text;  ///< data and text: the contents with escapes resolved
   Position at;
 };
 
-/// Ends with a token of kind `end`. Throws Failure.
+/// Returns the tokens; the last one has the kind `end`. Throws Failure.
 std::vector<Token> tokenize(std::string_view source);
 
 }  // namespace lathe::engine::jinja

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that look into lists and dicts.
+// Filters on lists and dicts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool flag_argument(const Arguments& a, std::size_t index, std::string_view name,
   return value != nullptr ? is_true(*value) : fallback;
 }
 
-/// item[path] for a path like "function.name" or 0; `fallback` where a step of it leads nowhere, when there is one.
+/// Returns item[path] for a path like "function.name" or 0; `fallback` (if given) where a step of the path does not exist.
 Value at_path(Runtime& r, const Value& item, const Value& path, const Value* fallback = nullptr) {
   const auto or_fallback = [&](Value found) {
     return found.is_undefined() && fallback != nullptr && !fallback->is_none() ? *fallback : std::move(found);
@@ -40,7 +40,7 @@ Value at_path(Runtime& r, const Value& item, const Value& path, const Value* fal
   }
 }
 
-/// The items, each replaced by what stands at the argument "attribute" when that is given.
+/// Returns the items, each replaced by its value at the argument "attribute" if that is given.
 Items items_at(Runtime& r, const Value& v, const Value* path) {
   Items items = items_of(r, v);
   if (path == nullptr || path->is_none()) return items;
@@ -48,12 +48,12 @@ Items items_at(Runtime& r, const Value& v, const Value* path) {
   return items;
 }
 
-/// For comparing texts without regard to case, unless asked.
+/// Returns the key to compare by: texts are lowercased unless `case_sensitive`.
 Value sort_key(Runtime& r, const Value& value, bool case_sensitive) {
   return value.as_text() == nullptr || case_sensitive ? value : Value(with_case(r, *value.as_text(), LetterCase::lower));
 }
 
-/// What to sort by: what stands at one path or, for "a,b", at several; or the item itself.
+/// Returns the sort key of an item: its value at one path or, for "a,b", at several; or the item itself.
 Value sort_key_at(Runtime& r, const Value& item, const Value* paths, bool case_sensitive) {
   if (paths == nullptr || paths->is_none()) return sort_key(r, item, case_sensitive);
   if (paths->as_text() == nullptr) return sort_key(r, at_path(r, item, *paths), case_sensitive);
@@ -61,12 +61,12 @@ Value sort_key_at(Runtime& r, const Value& item, const Value* paths, bool case_s
   std::string_view rest = paths->as_text()->text();
   while (true) {
     const std::size_t comma = rest.find(',');
-    r.charge(8);  // all keys of all items live at once
+    r.charge(8);  // the keys of all items live at the same time
     keys.push_back(sort_key(r, at_path(r, item, Value::text(rest.substr(0, comma))), case_sensitive));
     if (comma == rest.npos) break;
     rest.remove_prefix(comma + 1);
   }
-  // Of two lists what is equal is passed over, also what has no order.
+  // A comparison of lists skips equal elements, also those without an order.
   return keys.size() == 1 && !keys[0].is_undefined() ? std::move(keys[0]) : Value::list(std::move(keys));
 }
 
@@ -77,7 +77,7 @@ void sort_by(Runtime& r, Items& items, bool reverse, const std::function<Value(c
     Value k = key(item);
     keyed.emplace_back(std::move(k), std::move(item));
   }
-  // An exception out of the comparison leaves `keyed` valid, which is all that is needed of it then.
+  // An exception in the comparison leaves `keyed` valid, which is enough then.
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
     return reverse ? compare(r, b.first, a.first) < 0 : compare(r, a.first, b.first) < 0;
   });
@@ -119,7 +119,7 @@ Value filter_sort(Runtime& r, const Value& v, const Arguments& a) {
   return Value::list(std::move(items));
 }
 
-/// Pairs of what the items have in common at a path, and the items that have it, in the order of the former.
+/// Returns pairs of a value at the path and the items that have this value, in the order of the values.
 Value filter_groupby(Runtime& r, const Value& v, const Arguments& a) {
   const Value *path = a.find(0, "attribute"), *fallback = a.find(1, "default");
   if (path == nullptr) throw Failure("groupby needs an attribute");
@@ -202,7 +202,7 @@ Value filter_sum(Runtime& r, const Value& v, const Arguments& a) {
   return sum;
 }
 
-/// map(attribute="a.b", default=x) or map("filter", arguments...).
+/// Implements map(attribute="a.b", default=x) and map("filter", arguments...).
 Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
   const Value* path = nullptr;
   const Value* fallback = nullptr;
@@ -210,7 +210,7 @@ Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
     if (name == "attribute") path = &value;
     if (name == "default") fallback = &value;
   }
-  if (!is_true(v)) return Value::list({});  // whatever it is
+  if (!is_true(v)) return Value::list({});  // the result for any false value is an empty list
   Items items = items_of(r, v);
   if (path == nullptr && a.positional.empty()) throw Failure("map needs a filter or an attribute");
   r.charge(a.positional.size() + a.named.size());
@@ -223,9 +223,9 @@ Value filter_map(Runtime& r, const Value& v, const Arguments& a) {
   return Value::list(std::move(items));
 }
 
-/// select, reject and their attr forms: the items that pass a test (or are true) or do not.
+/// Implements select, reject and their attr forms: keeps or drops the items that pass a test (or are true).
 Value chosen(Runtime& r, const Value& v, const Arguments& a, bool by_attribute, bool keep) {
-  if (!is_true(v)) return Value::list({});  // whatever it is
+  if (!is_true(v)) return Value::list({});  // the result for any false value is an empty list
   const std::size_t test_at = by_attribute ? 1 : 0;
   if (by_attribute && a.positional.empty()) throw Failure("selectattr needs an attribute");
   Arguments rest;
@@ -264,7 +264,8 @@ Value filter_batch(Runtime& r, const Value& v, const Arguments& a) {
   return Value::list(std::move(out));
 }
 
-/// Columns: so many lists of equal length, the first ones one longer where it does not come out even.
+/// Implements slice: divides the items into `slices` lists of equal length; the first ones have one item more if the
+/// division has a remainder.
 Value filter_slice(Runtime& r, const Value& v, const Arguments& a) {
   const std::int64_t n_columns = integer_argument(a, 0, "slices", 0);
   if (n_columns < 1) throw Failure("slice needs at least one");

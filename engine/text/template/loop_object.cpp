@@ -11,7 +11,7 @@
 namespace lathe::engine::jinja {
 namespace {
 
-/// Names of the fields, made once: a loop makes an object a turn.
+/// Names of the fields, made only once because each iteration makes an object.
 const std::array<Value, 13>& field_names() {
   static const std::array<Value, 13> kNames = {Value::text("index"),     Value::text("index0"),   Value::text("first"),
                                                Value::text("last"),      Value::text("length"),   Value::text("revindex"),
@@ -32,7 +32,7 @@ Value make_cycle(std::size_t index) {
   });
 }
 
-/// True when its arguments are others than those of the call before.
+/// Makes loop.changed(), which returns true if its arguments differ from those of the previous call.
 Value make_changed(std::weak_ptr<std::optional<Items>> last) {
   return function("changed", [last = std::move(last)](Runtime& runtime, const Arguments& a) {
     const auto kept = last.lock();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that remembers which of its bytes a template wrote and which came from a request.
+// MarkedText: a text that records which of its bytes a template wrote and which came from a request.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace lathe::engine::jinja {
 
-/// Who wrote a byte. Where an operation cannot keep them apart the higher one wins.
+/// Origin of a byte. Where an operation cannot separate origins, the highest one is used.
 enum class Source : std::uint8_t {
   model,         ///< the template or the checkpoint: may spell control tokens
-  request,       ///< messages and variables: never may
-  final_message  ///< the request's last message: where continue_final_message cuts
+  request,       ///< messages and variables: may never spell control tokens
+  final_message  ///< the request's last message: continue_final_message cuts after it
 };
 
-/// Invariant: runs cover the text, neighbours differ, none is empty.
+/// Invariant: runs cover the text, adjacent runs differ, and no run is empty.
 class MarkedText {
  public:
   struct Run {
-    std::size_t end = 0;  ///< offset behind its last byte
+    std::size_t end = 0;  ///< offset after its last byte
     Source source = Source::model;
   };
 

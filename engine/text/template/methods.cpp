@@ -53,7 +53,7 @@ Value list_count(Runtime& runtime, const Value& self, const Arguments& arguments
   return Value(n);
 }
 
-/// No template can change a list, so the list itself will do.
+/// Returns the list itself, because no template can change a list.
 Value list_copy(Runtime&, const Value& self, const Arguments&) { return self; }
 
 Value refuse_change(Runtime&, const Value& self, const Arguments&) {

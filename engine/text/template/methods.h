@@ -13,12 +13,12 @@ namespace lathe::engine::jinja {
 
 using Method = Value (*)(Runtime& runtime, const Value& self, const Arguments& arguments);
 
-/// Null when values of this kind have no such method.
+/// Returns null if values of this kind have no such method.
 Method find_method(const Value& object, std::string_view name);
-/// The method as a value that can be called.
+/// Returns the method as a callable value.
 std::optional<Value> bound_method(const Value& object, const std::string& name);
 
-// Shared with filters. All charge for the text that they read and make.
+// Functions that filters use too. All charge for the text that they read and make.
 
 enum class Side : std::uint8_t { both, left, right };
 MarkedText stripped(Runtime& runtime, const MarkedText& text, const Value* characters, Side side);
@@ -27,16 +27,16 @@ MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& 
 enum class LetterCase : std::uint8_t {
   upper,
   lower,
-  title,  ///< str.title(): a word ends at whatever is no letter
+  title,  ///< str.title(): a word ends at the first character that is not a letter
   words,  ///< the filter title: a word ends at white space and - ( { [ <
   capitalized,
-  folded,  ///< for comparing without regard to case
-  swapped  ///< upper for lower and lower for upper
+  folded,  ///< case-folded, to compare texts without regard to case
+  swapped  ///< upper and lower case are exchanged
 };
 MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters);
 MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items);
 
-/// The argument as a text. Throws when it is missing or something else.
+/// Returns the argument as a text. Throws Failure if it is missing or not a text.
 const MarkedText& text_argument(const Arguments& arguments, std::size_t index, std::string_view name);
 std::int64_t integer_argument(const Arguments& arguments, std::size_t index, std::string_view name, std::int64_t fallback);
 

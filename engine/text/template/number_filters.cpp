@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that make, round or show numbers.
+// Filters that make, round or format numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace lathe::engine::jinja {
 namespace {
 
-/// The text as Python's int() and float() take it: without blanks around it and without single _ between digits. Empty where
-/// they would not.
+/// Returns the text in the form that Python's int() and float() accept: without surrounding blanks and without single _
+/// between digits. Empty if they would not accept it.
 std::string number_source(Runtime& r, const MarkedText& value) {
   const std::string text = stripped(r, value, nullptr, Side::both).text();
   std::string out;
@@ -35,7 +35,7 @@ std::string number_source(Runtime& r, const MarkedText& value) {
   return out;
 }
 
-/// int(text, base). Nothing where Python would raise.
+/// Returns int(text, base); nothing where Python would raise.
 std::optional<std::int64_t> read_integer(std::string text, std::int64_t base) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.erase(0, 1);
@@ -57,7 +57,7 @@ std::optional<std::int64_t> read_integer(std::string text, std::int64_t base) {
   return negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
 }
 
-/// float(text). Nothing where Python would raise.
+/// Returns float(text); nothing where Python would raise.
 std::optional<double> read_float(const std::string& text) {
   const std::size_t plus = text.starts_with('+') ? 1 : 0;
   double number = 0;
@@ -100,10 +100,10 @@ Value filter_abs(Runtime&, const Value& v, const Arguments&) {
   throw Failure(fmt::format("abs needs a number, got {}", type_name(v)));
 }
 
-/// round(number, -n_digits): to the nearest multiple of 10^n_digits; halves to even. Not by way of a float, which has 53
-/// bits.
+/// Returns round(number, -n_digits): the nearest multiple of 10^n_digits, halves to even. It does not use a float, which has
+/// only 53 bits.
 std::int64_t rounded_whole(std::int64_t number, std::int64_t n_digits) {
-  if (n_digits > 19) return 0;  // half of 10^20 is more than any number
+  if (n_digits > 19) return 0;  // half of 10^20 is more than any 64-bit integer
   std::uint64_t scale = 1;
   for (std::int64_t i = 0; i < n_digits; ++i) scale *= 10;
   const auto bits = static_cast<std::uint64_t>(number);
@@ -115,7 +115,8 @@ std::int64_t rounded_whole(std::int64_t number, std::int64_t n_digits) {
   return number < 0 ? -static_cast<std::int64_t>(out) : static_cast<std::int64_t>(out);
 }
 
-/// round(number, precision): to the nearest number of so many digits that the shortest text of it names; halves to even.
+/// Returns round(number, precision): the number with so many digits that is nearest to the shortest decimal form of
+/// `number`; halves to even.
 double rounded(double number, std::int64_t precision) {
   if (!std::isfinite(number)) return number;
   if (precision >= 0) {
@@ -130,14 +131,14 @@ double rounded(double number, std::int64_t precision) {
   return out;
 }
 
-/// A float as jinja2 makes one of ceil(number * 10^precision) / 10^precision.
+/// Returns a float computed like jinja2's ceil(number * 10^precision) / 10^precision, or with floor.
 double rounded_one_way(const Value& value, std::int64_t precision, bool up) {
   const double number = *value.as_number();
-  if (value.as_integer() && precision >= 0) return number;  // Python knows whole numbers of any length
+  if (value.as_integer() && precision >= 0) return number;  // Python's integers have any length
   const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(precision, -400, 400)));
   const double scaled = number * scale;
   if (!std::isfinite(scale) || scale == 0 || !std::isfinite(scaled)) throw Failure("round: the number is too large");
-  return ((up ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / scale;  // + 0.0 makes -0 a plain zero
+  return ((up ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / scale;  // + 0.0 turns -0 into 0
 }
 
 Value filter_round(Runtime& r, const Value& v, const Arguments& a) {

@@ -68,7 +68,7 @@ Value integer_arithmetic(std::string_view op, std::int64_t a, std::int64_t b) {
   } else if (op == "//") {
     out = floor_divide(a, b);
   } else if (op == "%") {
-    out = a % b;  // not by way of the quotient, whose product with b may not fit
+    out = a % b;  // not computed from the quotient, whose product with b may overflow
     if (out != 0 && (out < 0) != (b < 0)) out += b;
   } else if (b < 0) {
     return real_power(static_cast<double>(a), static_cast<double>(b));
@@ -114,7 +114,7 @@ Value repeated(Runtime& runtime, const Value& value, std::int64_t times) {
   return value.as_list()->is_tuple ? Value::tuple(std::move(out)) : Value::list(std::move(out));
 }
 
-/// `+` and `*` of texts and lists; nothing when the operands are others.
+/// Evaluates `+` and `*` of texts and lists; returns nothing for other operands.
 std::optional<Value> sequence_arithmetic(Runtime& runtime, std::string_view op, const Value& left, const Value& right) {
   if (op == "*") {
     if ((left.as_text() || left.as_list()) && right.as_integer()) return repeated(runtime, left, *right.as_integer());
@@ -203,7 +203,7 @@ namespace {
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-/// Offsets at which the characters of a text begin, and its end.
+/// Returns the offsets at which the characters of a text begin, and the text's end.
 std::vector<std::size_t> character_offsets(const std::string& text) {
   std::vector<std::size_t> offsets;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -213,10 +213,10 @@ std::vector<std::size_t> character_offsets(const std::string& text) {
   return offsets;
 }
 
-/// Whether jinja2 would slice by it; by what is no whole number it gives Undefined.
+/// Returns whether jinja2 slices by this value; for other types it returns Undefined.
 bool is_slice_bound(const Value& value) { return value.is_none() || value.as_integer() || value.is_undefined(); }
 
-/// Python's indices of a slice over n items.
+/// Returns Python's indices of a slice over n items.
 std::vector<std::size_t> slice_indices(std::int64_t n, const Value& start, const Value& stop, const Value& step_value) {
   const auto part = [](const Value& value) -> std::optional<std::int64_t> {
     if (value.is_none()) return std::nullopt;
@@ -246,12 +246,12 @@ std::optional<std::size_t> index_in(std::int64_t index, std::size_t n) {
   return static_cast<std::size_t>(index);
 }
 
-/// For the message when the value is used.
+/// Returns the key's name for the message if the value is used.
 std::string key_name(Runtime& runtime, const Value& key) {
   return printable_excerpt(key.as_text() ? key.as_text()->text() : to_repr(runtime, key).text());
 }
 
-/// What the names of a group stand for; null when it is no group.
+/// Returns the item of a groupby pair by its name; null if `object` is not a group.
 const Value* group_part(const Value& object, std::string_view name) {
   const ListObject* list = object.as_list();
   if (list == nullptr || !list->is_group) return nullptr;

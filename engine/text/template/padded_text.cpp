@@ -9,7 +9,7 @@
 namespace lathe::engine::jinja {
 namespace {
 
-/// Of the first n characters, or of all. Units: bytes.
+/// Returns the size of the first n characters, or of all if there are fewer. Units: bytes.
 std::size_t bytes_of_characters(std::string_view text, std::int64_t n) {
   std::size_t at = 0;
   for (; n > 0 && at < text.size(); --n) at += read_utf8(text, at).size;
@@ -28,7 +28,7 @@ void append_times(Runtime& runtime, MarkedText& out, const MarkedText& fill, std
 MarkedText padded(Runtime& runtime, const MarkedText& text, std::int64_t width, const MarkedText& fill, Align align) {
   if (n_characters(fill.text()) != 1) throw Failure("the fill must be one character");
   runtime.charge_text(text.size());
-  // The smallest integer less a length would be none.
+  // The clamp prevents an overflow: the smallest integer minus a length has no value.
   const std::int64_t n = std::max<std::int64_t>(0, std::max<std::int64_t>(0, width) - n_characters(text.text()));
   const std::int64_t before = align == Align::left     ? 0
                               : align == Align::right  ? n

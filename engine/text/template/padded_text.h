@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts made as long as asked, and cut where they are too long. Widths count characters, as Python's do.
+// Functions that pad texts to a width and cut longer ones. Widths count characters, as in Python.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace lathe::engine::jinja {
 
-/// Where a text comes to stand in its width.
+/// Alignment of a text in its width.
 enum class Align : std::uint8_t {
   left,
   right,
-  center,  ///< as str.center() has it, the odd one to the left where the width is odd
-  middle   ///< as format() has it, the odd one to the right
+  center,  ///< as str.center(): of an odd number of fill characters the extra one is on the left if the width is odd
+  middle   ///< as format(): the extra one is on the right
 };
 
-/// Filled up with `fill`, a text of one character. Charges for what it makes.
+/// Pads a text with `fill`, a text of one character. Charges for the result.
 MarkedText padded(Runtime& runtime, const MarkedText& text, std::int64_t width, const MarkedText& fill, Align align);
-/// str.zfill(): zeros behind the sign.
+/// Implements str.zfill(): zeros follow the sign.
 MarkedText zero_filled(Runtime& runtime, const MarkedText& text, std::int64_t width);
-/// The filter truncate: at most `length` characters, `end` among them, cut between words unless `in_words`. A text that is
-/// longer by no more than `leeway` stays.
+/// Implements the filter truncate: at most `length` characters including `end`, cut between words unless `in_words`. A text
+/// that exceeds the length by at most `leeway` is not cut.
 MarkedText truncated(Runtime& runtime, const MarkedText& text, std::int64_t length, bool in_words, const MarkedText& end,
                      std::int64_t leeway);
 

@@ -14,7 +14,7 @@
 namespace lathe::engine::jinja {
 namespace {
 
-constexpr int kMaxBlocks = 100;  // blocks inside blocks
+constexpr int kMaxBlocks = 100;  // nesting of blocks
 
 using StmtPtr = std::unique_ptr<Stmt>;
 using Names = std::span<const std::string_view>;
@@ -44,7 +44,7 @@ class Parser : public ExpressionParser {
     return statement;
   }
 
-  /// Statements up to a block whose name is one of `ends`; that block's begin and name are taken.
+  /// Parses statements up to a block whose name is one of `ends`; also takes the begin and name of that block.
   Body parse_body(Names ends) {
     guard_.check();
     if (++n_blocks_ > kMaxBlocks) throw Failure(fmt::format("blocks nested deeper than {} levels", kMaxBlocks), peek().at);
@@ -165,7 +165,7 @@ class Parser : public ExpressionParser {
     return statement;
   }
 
-  /// Filters of a block, "| trim | upper"; the innermost has no input. Null when there is none.
+  /// Parses the filters of a block, "| trim | upper"; the innermost has no input. Returns null if there are none.
   ExprPtr parse_block_filters() {
     ExprPtr filter;
     while (take_symbol("|")) filter = parse_filter(std::move(filter));
@@ -238,7 +238,7 @@ class Parser : public ExpressionParser {
     return statement;
   }
 
-  /// {% generation %} marks the assistant's text for training; for a prompt it is transparent.
+  /// Parses {% generation %}, which marks the assistant's text for training and has no effect on a prompt.
   StmtPtr parse_generation(StmtPtr statement) {
     constexpr std::array<std::string_view, 1> kEnd = {"endgeneration"};
     statement->kind = StmtKind::scope;
@@ -247,7 +247,7 @@ class Parser : public ExpressionParser {
     return statement;
   }
 
-  /// No template can extend this one, so a block stands where it is written.
+  /// Parses a block, which is rendered in its position, because no template can extend this one.
   StmtPtr parse_block(StmtPtr statement) {
     constexpr std::array<std::string_view, 1> kEnd = {"endblock"};
     statement->text = expect_name("the name of the block");
@@ -271,7 +271,7 @@ class Parser : public ExpressionParser {
     return statement;
   }
 
-  /// Nothing is escaped by itself, which is what {% autoescape false %} asks for.
+  /// Parses {% autoescape false %}, which has no effect because autoescape is always off.
   StmtPtr parse_autoescape(StmtPtr statement) {
     constexpr std::array<std::string_view, 1> kEnd = {"endautoescape"};
     if (!take_name("false") && !take_name("False")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens to the syntax tree.
+// The parser converts the tokens of a template to its syntax tree.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace lathe::engine::jinja {
 
-/// Throws Failure with the place: syntax errors, unknown statements, nesting beyond the bounds.
+/// Throws Failure with the position: syntax errors, unknown statements, nesting that is too deep.
 Body parse_template(std::string_view source);
 
 }  // namespace lathe::engine::jinja

@@ -29,7 +29,7 @@ class PercentFormat {
       at_ = percent;
       if (at_ < text_.size()) append(read_item());
     }
-    // Lists and dicts count as something to look names up in, of which not all need be used.
+    // Lists and dicts count as mappings, whose entries need not all be used.
     const bool all_used = tuple_ != nullptr ? next_ == tuple_->size() : next_ > 0 || by_name_;
     const bool may_be_left = tuple_ == nullptr && (values_.as_dict() != nullptr || values_.as_list() != nullptr);
     if (!all_used && !may_be_left) throw Failure("the format does not use all values");
@@ -37,7 +37,7 @@ class PercentFormat {
   }
 
  private:
-  /// Beyond what any text may be wide, and far from where the arithmetic of widths ends.
+  /// Larger than any allowed width, and small enough that arithmetic with widths cannot overflow.
   static constexpr std::int64_t kMaxNumber = 1 << 26;
 
   void append(const MarkedText& part) {
@@ -53,7 +53,7 @@ class PercentFormat {
     return tuple_ != nullptr ? (*tuple_)[next_++] : (++next_, values_);
   }
 
-  /// The entry called as it stands in brackets.
+  /// Returns the entry with the name in brackets.
   Value named_value() {
     const std::size_t end = text_.find(')', at_);
     if (end == text_.npos) throw Failure("the format has a name that is not closed");
@@ -67,7 +67,7 @@ class PercentFormat {
     return *found;
   }
 
-  /// A number or a star, which takes it from the values.
+  /// Reads a number, or a star, which takes the number from the values.
   std::int64_t read_number() {
     if (peek() == '*') {
       ++at_;
@@ -84,7 +84,7 @@ class PercentFormat {
     return number;
   }
 
-  /// From its % on.
+  /// Formats one item, from its % on.
   MarkedText read_item() {
     const std::size_t percent = at_++;
     std::optional<Value> named;
@@ -167,13 +167,13 @@ class PercentFormat {
       integer = static_cast<std::int64_t>(number);
     }
     if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
-    const int n_digits = spec.precision;  // at least so many
+    const int n_digits = spec.precision;  // minimum number of digits
     spec.precision = -1;
     if (n_digits < 0) return formatted_number(runtime_, Value(*integer), spec);
     FormatSpec digits = spec;
     digits.align = '=';
     digits.fill = "0";
-    // Neither the sign nor 0x counts as one of the digits. Zeros up to the width are more of them.
+    // The sign and 0x do not count as digits; zeros up to the width do.
     const bool has_prefix = spec.alternate && spec.type != 'd';
     digits.width = n_digits + (*integer < 0 || spec.sign != '-' ? 1 : 0) + (has_prefix ? 2 : 0);
     if (spec.align == '=') digits.width = std::max(digits.width, spec.width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "%s: %05.1f" % values, Python's older way of formatting.
+// Python's % formatting: "%s: %05.1f" % values.
 #pragma once
 
 #include "engine/text/template/runtime.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::engine::jinja {
 
-/// Filled from a tuple, from a dict by "%(name)s", or from one value. Charges for what it makes, and throws Failure where
+/// Fills `format` from a tuple, from a dict by "%(name)s", or from one value. Charges for the result. Throws Failure where
 /// Python would raise.
 MarkedText percent_formatted(Runtime& runtime, const MarkedText& format, const Value& values);
 

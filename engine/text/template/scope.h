@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of a block; what is not here is looked for in the one around it.
+// Scope: the variables of a block. A variable that it does not have is searched in the enclosing scope.
 #pragma once
 
 #include <memory>

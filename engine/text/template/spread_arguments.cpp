@@ -12,8 +12,8 @@
 namespace lathe::engine::jinja {
 namespace {
 
-// A named argument is looked for by going through them all, once for each parameter; a filter that runs another copies those
-// of either kind.
+// The limit bounds the cost of arguments: a named one is found by a linear search, once for each parameter, and a filter
+// that runs another filter copies all arguments.
 constexpr std::size_t kMaxSpread = 1000;
 
 }  // namespace

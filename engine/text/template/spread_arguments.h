@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `*list` and `**dict` among the arguments of a call.
+// `*list` and `**dict` in the arguments of a call.
 #pragma once
 
 #include "engine/text/template/runtime.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::engine::jinja {
 
-// Both throw Failure where Python would raise, and for more than 1,000 of them.
+// Both functions throw Failure where Python would raise, and for more than 1,000 arguments.
 
 void spread_list(Runtime& runtime, const Value& list, Arguments& arguments);
 void spread_dict(Runtime& runtime, const Value& dict, Arguments& arguments);

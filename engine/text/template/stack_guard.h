@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound on the stack that one compilation or rendering may use, whatever the shape of its nesting.
+// StackGuard: a bound on the stack that one compilation or rendering may use, whatever the shape of its nesting.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace lathe::engine::jinja {
 
-/// Lives where the compilation or rendering starts; the stack grows down from there.
+/// The guard is created where the compilation or rendering starts; the stack grows down from there.
 class StackGuard {
  public:
-  // Fits a thread with 512 KiB.
+  // Fits a thread with a stack of 512 KiB.
   static constexpr std::ptrdiff_t kMaxBytes = 320 * 1024;
 
   StackGuard() : base_(here()) {}
-  /// Throws Failure when the stack below the guard is used up.
+  /// Throws Failure if the stack below the guard is used up.
   void check() const {
     if (static_cast<std::ptrdiff_t>(base_ - here()) > kMaxBytes) throw Failure("nested too deeply");
   }

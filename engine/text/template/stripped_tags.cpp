@@ -14,7 +14,7 @@
 namespace lathe::engine::jinja {
 namespace {
 
-/// Up to the first comment or tag that is not closed.
+/// Removes comments and tags, up to the first one that is not closed.
 MarkedText without_elements(Runtime& runtime, const MarkedText& text) {
   runtime.charge_text(text.size());
   const std::string_view all = text.text();
@@ -31,7 +31,7 @@ MarkedText without_elements(Runtime& runtime, const MarkedText& text) {
   return out;
 }
 
-/// "#38" or "#x26"; nothing when it is no such number.
+/// Returns the character of "#38" or "#x26"; empty if the name is not such a number.
 std::string numbered_character(std::string_view name) {
   const bool is_hex = name.size() > 1 && (name[1] == 'x' || name[1] == 'X');
   const std::string_view digits = name.substr(is_hex ? 2 : 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a text in HTML.
+// The filter striptags: the words of an HTML text.
 #pragma once
 
 #include "engine/text/template/runtime.h"
@@ -7,8 +7,8 @@
 
 namespace lathe::engine::jinja {
 
-/// Without comments and tags, one blank between words, and with the characters that &amp; &lt; &gt; &quot; &apos; &nbsp; and
-/// the numbers of characters stand for. Charges for what it reads and makes.
+/// Returns the text without comments and tags, one blank between words. &amp; &lt; &gt; &quot; &apos; &nbsp; and numeric
+/// character references are replaced by their characters. Charges for the text read and made.
 MarkedText without_tags(Runtime& runtime, const MarkedText& text);
 
 }  // namespace lathe::engine::jinja

@@ -53,7 +53,7 @@ bool is_less_equal(Runtime& r, const Value& v, const Arguments& a) { return comp
 bool is_greater(Runtime& r, const Value& v, const Arguments& a) { return compared(r, ">", v, other(a)); }
 bool is_greater_equal(Runtime& r, const Value& v, const Arguments& a) { return compared(r, ">=", v, other(a)); }
 bool is_in(Runtime& r, const Value& v, const Arguments& a) { return contains(r, other(a), v); }
-/// Identity of lists and objects. Equal numbers or texts count as one, which is what templates use it for.
+/// Compares lists and objects by identity. Equal numbers or texts count as the same, which is how templates use the test.
 bool is_same(Runtime& r, const Value& v, const Arguments& a) {
   const Value& w = other(a);
   if (v.as_list() != nullptr || w.as_list() != nullptr) return v.as_list() == w.as_list();
@@ -66,7 +66,7 @@ bool is_filter(Runtime&, const Value& v, const Arguments&) {
   return v.as_text() != nullptr && find_filter(v.as_text()->text()) != nullptr;
 }
 bool is_test(Runtime&, const Value& v, const Arguments&) { return v.as_text() != nullptr && has_test(v.as_text()->text()); }
-/// No text is marked as escaped.
+/// Returns false, because no text is marked as escaped.
 bool is_escaped(Runtime&, const Value&, const Arguments&) { return false; }
 
 struct NamedTest {

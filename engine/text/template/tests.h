@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the template language: what stands behind `is`.
+// Tests of the template language, which follow `is`.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace lathe::engine::jinja {
 
 bool has_test(std::string_view name);
-/// Throws Failure for a test that is not known.
+/// Runs a test. Throws Failure for an unknown test.
 bool run_test(Runtime& runtime, std::string_view name, const Value& value, const Arguments& arguments);
 
 }  // namespace lathe::engine::jinja

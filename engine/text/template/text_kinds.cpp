@@ -11,7 +11,7 @@
 namespace lathe::engine::jinja {
 namespace {
 
-/// Calls `see` for each character until it says false; whether it never did.
+/// Calls `see` for each character until it returns false; returns whether it never did.
 template <class See>
 bool each_character(Runtime& runtime, std::string_view text, See see) {
   runtime.charge_text(text.size());
@@ -23,7 +23,7 @@ bool each_character(Runtime& runtime, std::string_view text, See see) {
   return true;
 }
 
-/// True for a text that is not empty and whose characters all pass.
+/// Returns true if the text is not empty and all its characters pass.
 template <class Passes>
 Value all_pass(Runtime& runtime, const Value& self, Passes passes) {
   const std::string_view text = self.as_text()->text();
@@ -76,7 +76,7 @@ Value text_isidentifier(Runtime& r, const Value& self, const Arguments&) {
 }
 Value text_isupper(Runtime& r, const Value& self, const Arguments&) { return Value(is_all_upper(r, *self.as_text())); }
 Value text_islower(Runtime& r, const Value& self, const Arguments&) { return Value(is_all_lower(r, *self.as_text())); }
-/// Upper case where a word begins and nowhere else.
+/// Implements str.istitle(): upper case at the beginning of a word and nowhere else.
 Value text_istitle(Runtime& r, const Value& self, const Arguments&) {
   bool in_word = false, any = false;
   const bool fits = each_character(r, self.as_text()->text(), [&](UChar32 c) {
@@ -94,7 +94,7 @@ struct NamedMethod {
   Method method;
 };
 
-// THE TABLE of questions about a text.
+// THE TABLE of methods that test a text.
 constexpr std::array kMethods = {
     NamedMethod{"isdecimal", text_isdecimal},       NamedMethod{"isdigit", text_isdigit},
     NamedMethod{"isnumeric", text_isnumeric},       NamedMethod{"isspace", text_isspace},

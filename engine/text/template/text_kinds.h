@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods that ask what characters a text is made of: isdigit() and its like.
+// Methods that test which characters a text consists of: isdigit() and similar ones.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace lathe::engine::jinja {
 
-/// Null when there is none.
+/// Returns null for an unknown method.
 Method find_text_kind(std::string_view name);
 
-/// \w and \d of Python's regular expressions.
+/// Matches \w and \d of Python's regular expressions.
 bool is_word_character(char32_t code);
 bool is_decimal_digit(char32_t code);
-/// str.isupper(), str.islower(): some letter has a case, and all that have one have this.
+/// Implements str.isupper() and str.islower(): at least one letter has a case, and all cased letters have this one.
 bool is_all_upper(Runtime& runtime, const MarkedText& text);
 bool is_all_lower(Runtime& runtime, const MarkedText& text);
 

@@ -33,7 +33,7 @@ bool ends_word(char32_t code) {
          (code < 0x80 && std::string_view("-({[<").find(static_cast<char>(code)) != std::string_view::npos);
 }
 
-/// Where the character that ends at `end` begins. Requires: end > 0.
+/// Returns the index at which the character that ends at `end` begins. Requires: end > 0.
 std::size_t begin_of_last(std::string_view text, std::size_t end) {
   std::size_t at = end - 1;
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
@@ -42,7 +42,7 @@ std::size_t begin_of_last(std::string_view text, std::size_t end) {
 
 const MarkedText& self_text(const Value& self) { return *self.as_text(); }
 
-/// The same for a method that goes through the whole text.
+/// Returns the text and charges for it: for a method that reads the whole text.
 const MarkedText& whole_text(Runtime& runtime, const Value& self) {
   runtime.charge_text(self_text(self).size());
   return self_text(self);
@@ -82,7 +82,7 @@ MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& 
   const std::string& all = text.text();
   runtime.charge((all.size() + from.size()) / 16);
   for (std::int64_t n = 0; n < count; ++n) {
-    if (from.empty()) {  // between all characters, as Python does
+    if (from.empty()) {  // an empty text is found between all characters, as in Python
       if (n > 0 && at >= all.size()) break;
       at = n == 0 ? 0 : at + read_utf8(all, at).size;
     } else {
@@ -101,7 +101,7 @@ MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& 
 }
 
 MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters) {
-  runtime.charge(1 + text.size() / 4);  // tables are looked up for each character
+  runtime.charge(1 + text.size() / 4);  // a table is looked up for each character
   MarkedText out;
   std::size_t begin = 0;
   bool in_word = false, first = true;
@@ -179,11 +179,11 @@ Value text_capitalize(Runtime& r, const Value& self, const Arguments&) {
   return with_case(r, self_text(self), LetterCase::capitalized);
 }
 
-/// Where a method looks that takes the arguments start and end behind another one.
+/// The part of a text that a method with the arguments start and end searches.
 struct Window {
   std::string_view text;
-  std::size_t offset = 0;   ///< of the window. Units: bytes
-  bool beyond_end = false;  ///< begins behind the end of the text: not even an empty part is there
+  std::size_t offset = 0;   ///< offset of the window in the text. Units: bytes
+  bool beyond_end = false;  ///< the window begins after the end of the text: not even an empty part is found
 };
 
 Window window_of(Runtime& runtime, const Value& self, const Arguments& a) {
@@ -206,7 +206,7 @@ Window window_of(Runtime& runtime, const Value& self, const Arguments& a) {
   return {all.substr(offset, bytes(all.substr(offset), end - start)), offset};
 }
 
-/// startswith and endswith take one text or a tuple of them.
+/// Implements startswith and endswith, which take one text or a tuple of texts.
 bool has_affix(Runtime& runtime, const Value& self, const Arguments& arguments, bool at_end) {
   const Window window = window_of(runtime, self, arguments);
   const auto matches = [&](const MarkedText& affix) {
@@ -239,7 +239,7 @@ Value text_join(Runtime& runtime, const Value& self, const Arguments& a) {
   return joined_items(runtime, self_text(self), parts);
 }
 
-/// Offsets count characters, as Python's do.
+/// Implements find and rfind. Offsets count characters, as in Python.
 Value found_part(Runtime& runtime, const Value& self, const Arguments& a, bool from_end) {
   const std::string& part = text_argument(a, 0, "sub").text();
   runtime.charge_text(part.size());
@@ -272,7 +272,7 @@ Value text_count(Runtime& runtime, const Value& self, const Arguments& a) {
   return Value(n);
 }
 
-/// Words between stretches of white space.
+/// Splits a text into words, which are separated by runs of white space.
 Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
   Items out;
   const std::string_view all = text.text();
@@ -292,7 +292,7 @@ Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
   return out;
 }
 
-/// The same from the end: the first word keeps what is left.
+/// Splits a text into words from its end: the first item keeps the rest.
 Items split_last_blanks(const MarkedText& text, std::int64_t max_splits) {
   Items out;
   const std::string_view all = text.text();
@@ -310,7 +310,7 @@ Items split_last_blanks(const MarkedText& text, std::int64_t max_splits) {
   return out;
 }
 
-/// Where the separators begin that a text is split at, in order.
+/// Returns the indices of the separators at which a text is split, in order.
 std::vector<std::size_t> cuts_at(std::string_view all, std::string_view separator, std::int64_t max_splits) {
   std::vector<std::size_t> cuts;
   for (std::size_t at = 0; static_cast<std::int64_t>(cuts.size()) < max_splits; at += separator.size()) {
@@ -356,7 +356,8 @@ Value split_text(Runtime& runtime, const Value& self, const Arguments& a, bool f
 Value text_split(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, false); }
 Value text_rsplit(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, true); }
 
-/// Before, the separator, behind; where there is none the whole text stands at the end that is searched last.
+/// Implements partition and rpartition: the text before the separator, the separator, the text after it. Without a separator
+/// the whole text is the first item of partition, and the last of rpartition.
 Value partitioned(Runtime& runtime, const Value& self, const Arguments& a, bool from_end) {
   const MarkedText& text = whole_text(runtime, self);
   const MarkedText& separator = text_argument(a, 0, "sep");
@@ -385,7 +386,7 @@ Value text_zfill(Runtime& r, const Value& self, const Arguments& a) {
 }
 Value text_format(Runtime& r, const Value& self, const Arguments& a) { return fill_fields(r, self_text(self), a); }
 
-/// Tabs become blanks up to the next multiple of the size.
+/// Implements expandtabs: tabs become blanks up to the next multiple of the tab size.
 Value text_expandtabs(Runtime& runtime, const Value& self, const Arguments& a) {
   const std::int64_t size = integer_argument(a, 0, "tabsize", 8);
   const MarkedText& text = whole_text(runtime, self);
@@ -406,7 +407,7 @@ Value text_expandtabs(Runtime& runtime, const Value& self, const Arguments& a) {
   }
   return Value(std::move(out));
 }
-/// format() with the entries of one dict.
+/// Implements format_map: format() with the entries of one dict.
 Value text_format_map(Runtime& r, const Value& self, const Arguments& a) {
   Arguments named;
   if (!a.positional.empty()) spread_dict(r, a.positional[0], named);

@@ -9,9 +9,9 @@ namespace lathe::engine::jinja {
 std::size_t find_part(std::string_view text, std::string_view part, std::size_t from) {
   if (from > text.size()) return std::string_view::npos;
   if (part.empty()) return from;
-  // One byte is memchr's, the faster of the two.
+  // For one byte memchr is faster than memmem.
   if (part.size() == 1) return text.find(part.front(), from);
-  // std::string::find compares the whole part wherever its first byte stands; glibc's memmem does not.
+  // std::string::find compares the whole part at every occurrence of its first byte; glibc's memmem does not.
   const void* found = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
   return found == nullptr ? std::string_view::npos : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searching for one text in another in time that grows with the sum of their sizes, not with the product.
+// Searches for one text in another. Cost: linear in the sum of their sizes.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 namespace lathe::engine::jinja {
 
-/// Offset of the first `part` at or behind `from`; npos when there is none. An empty part is found at `from`.
+/// Returns the offset of the first `part` at or after `from`; npos if there is none. An empty part is found at `from`.
 std::size_t find_part(std::string_view text, std::string_view part, std::size_t from = 0);
-/// Offset of the last `part`. An empty part is found at the end. Takes as much memory as both texts.
+/// Returns the offset of the last `part`; npos if there is none. An empty part is found at the end. Needs as much memory as
+/// both texts.
 std::size_t find_last_part(std::string_view text, std::string_view part);
 
 }  // namespace lathe::engine::jinja

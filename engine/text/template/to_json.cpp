@@ -47,7 +47,7 @@ class JsonWriter {
     throw Failure(fmt::format("{} cannot be written as JSON", type_name(value)));
   }
 
-  /// As Python's json: also what JSON itself has no number for.
+  /// Writes numbers as Python's json does, including those that JSON does not have.
   static std::string number_text(double number) {
     if (std::isnan(number)) return "NaN";
     if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
@@ -58,7 +58,7 @@ class JsonWriter {
     const std::string& text = value.text();
     runtime_.charge_growth(out_.size(), text.size());
     plain("\"");
-    std::size_t done = 0;  // what needs no escape is copied in stretches
+    std::size_t done = 0;  // characters without escapes are copied in runs
     for (std::size_t at = 0; at < text.size();) {
       const Utf8Step step = read_utf8(text, at);
       const std::string escape = escape_of(step.code);
@@ -127,7 +127,7 @@ class JsonWriter {
     plain("}");
   }
 
-  /// JSON's keys are texts; other scalars are written as their JSON in quotes.
+  /// Writes a key. JSON's keys are texts; other scalars are written as their JSON in quotes.
   void write_key(const Value& key) {
     if (const MarkedText* text = key.as_text()) return write_text(*text);
     plain("\"");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values to JSON as Python's json.dumps writes it, and JSON to values.
+// Conversion of values to JSON, as Python's json.dumps writes it, and of JSON to values.
 #pragma once
 
 #include "engine/api/json.h"
@@ -9,15 +9,15 @@
 namespace lathe::engine::jinja {
 
 struct JsonStyle {
-  std::int64_t indent = -1;  ///< spaces a level; -1: one line
+  std::int64_t indent = -1;  ///< spaces per level; -1: one line
   bool sort_keys = false;
-  bool ascii = false;  ///< write other characters as \u escapes
+  bool ascii = false;  ///< write non-ASCII characters as \u escapes
   std::string item_separator = ", ", key_separator = ": ";
 };
 
-/// Throws Failure for values that are no JSON.
+/// Throws Failure for values that JSON cannot represent.
 MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style);
-/// Texts get `source`.
+/// Converts JSON to a value; its texts get the origin `source`.
 Value from_json(const Json& json, Source source);
 Value from_json(const OrderedJson& json, Source source);
 

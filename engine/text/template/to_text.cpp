@@ -37,13 +37,13 @@ class ReprWriter {
     plain(fmt::format("<function {}>", (*value.as<FunctionPtr>())->name));
   }
 
-  /// Python's choice of quotes and escapes.
+  /// Writes a text with Python's choice of quotes and escapes.
   void add_text(const MarkedText& value) {
     const std::string& text = value.text();
     runtime_.charge_growth(out_.size(), text.size());
     const char quote = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
     plain(std::string_view(&quote, 1));
-    std::size_t done = 0;  // what needs no escape is copied in stretches
+    std::size_t done = 0;  // characters without escapes are copied in runs
     for (std::size_t at = 0; at < text.size();) {
       const Utf8Step step = read_utf8(text, at);
       const std::string escape = escape_of(step.code, quote);
@@ -69,7 +69,7 @@ class ReprWriter {
     return code < 0x10000 ? fmt::format("\\u{:04x}", number) : fmt::format("\\U{:08x}", number);
   }
 
-  /// As str.isprintable of Python. ICU 72 of Debian 12 knows Unicode 15.0, which Python 3.12 has too.
+  /// Implements Python's str.isprintable. ICU 72 of Debian 12 has Unicode 15.0, as Python 3.12 has.
   static bool is_printable(char32_t code) {
     if (code < 0x7F) return code >= 0x20;
     constexpr std::uint32_t kDenied = U_GC_C_MASK | U_GC_Z_MASK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values to text as Python's str() and repr() write them.
+// Conversion of values to text, as Python's str() and repr() write them.
 #pragma once
 
 #include "engine/text/template/runtime.h"
@@ -7,11 +7,11 @@
 
 namespace lathe::engine::jinja {
 
-// Lists may hold one another, and long texts, many times over: both charge for each value and byte as they write it.
+// Lists may contain each other, and long texts, many times: both functions charge for each value and byte that they write.
 
-/// str(value); nothing for Undefined.
+/// Returns str(value); an empty text for Undefined.
 MarkedText to_text(Runtime& runtime, const Value& value);
-/// repr(value).
+/// Returns repr(value).
 MarkedText to_repr(Runtime& runtime, const Value& value);
 
 }  // namespace lathe::engine::jinja

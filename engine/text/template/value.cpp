@@ -149,14 +149,14 @@ bool equal(Runtime& runtime, const Value& a, const Value& b) {
   runtime.charge();
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x == *y;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x == *y;
-  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
+  if (const MarkedText *x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
     if (x->size() != y->size()) return false;
     runtime.charge(x->size() / 64);
     return x->text() == y->text();
   }
-  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) return equal_lists(runtime, *x, *y);
-  if (const DictObject* x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) return equal_dicts(runtime, *x, *y);
-  if (const FunctionPtr* x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
+  if (const ListObject *x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) return equal_lists(runtime, *x, *y);
+  if (const DictObject *x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) return equal_dicts(runtime, *x, *y);
+  if (const FunctionPtr *x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
   return (a.is_none() && b.is_none()) || (a.is_undefined() && b.is_undefined());
 }
 
@@ -164,11 +164,11 @@ std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b) 
   runtime.charge();
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x <=> *y;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x <=> *y;
-  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
+  if (const MarkedText *x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
     runtime.charge(std::min(x->size(), y->size()) / 64);
-    return x->text() <=> y->text();  // bytes of UTF-8 are in the order of the code points
+    return x->text() <=> y->text();  // the order of UTF-8 bytes equals the order of code points
   }
-  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr && x->is_tuple == y->is_tuple) {
+  if (const ListObject *x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr && x->is_tuple == y->is_tuple) {
     for (std::size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
       if (!equal(runtime, x->items[i], y->items[i])) return compare(runtime, x->items[i], y->items[i]);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the template language, with Python's meaning of truth, equality, order and text.
+// Value: a value of the template language, with Python's rules for truth, equality, order and text.
 #pragma once
 
 #include <compare>
@@ -20,9 +20,9 @@ namespace lathe::engine::jinja {
 class Value;
 class Runtime;
 
-/// What a missing variable gives; prints as nothing, fails when it is used for more.
+/// The value of a missing variable: it prints as an empty text, and any other use fails.
 struct Undefined {
-  std::shared_ptr<const std::string> name;  ///< as the template wrote it; may be null
+  std::shared_ptr<const std::string> name;  ///< name in the template; may be null
 };
 struct None {};
 
@@ -56,7 +56,7 @@ class Value {
   static Value text(std::string_view text, Source source = Source::model) { return Value(MarkedText(text, source)); }
   static Value list(Items items);
   static Value tuple(Items items);
-  /// What groupby makes of the items that share a key.
+  /// Makes the pair that groupby returns for items with the same key.
   static Value group(Value key, Value items);
 
   template <class T>
@@ -68,12 +68,12 @@ class Value {
   DictObject* as_dict() const;
   bool is_undefined() const { return as<Undefined>() != nullptr; }
   bool is_none() const { return as<None>() != nullptr; }
-  /// Integers and booleans, which count as 0 and 1.
+  /// Returns the value of integers and of booleans, which are 0 and 1.
   std::optional<std::int64_t> as_integer() const;
-  /// Integers, booleans and floats.
+  /// Returns the value of integers, booleans and floats.
   std::optional<double> as_number() const;
-  /// Levels of lists, dicts and bound methods in it. A namespace, which may hold itself, counts as none: its entries are not
-  /// walked over, and the runtime frees it.
+  /// Returns the nesting levels of lists, dicts and bound methods. A namespace counts as 0, because it may contain itself:
+  /// its entries are not walked, and the runtime frees it.
   int depth() const;
 
  private:
@@ -81,28 +81,28 @@ class Value {
   Data data_;
 };
 
-/// Values nest no deeper, so that walking over and freeing them needs little stack.
+/// Maximum nesting of values, so that walking and freeing them needs little stack.
 inline constexpr int kMaxValueDepth = 200;
-/// Depth of what holds values of the depth `inner`. Throws Failure when that is too deep.
+/// Returns the depth of a value that contains values of the depth `inner`. Throws Failure if that is too deep.
 int depth_around(int inner);
 
 struct ListObject {
   Items items;
   bool is_tuple = false;
-  bool is_group = false;  ///< of groupby: its two items are also called grouper and list
+  bool is_group = false;  ///< made by groupby: the two items are also called grouper and list
   int depth = 1;
 };
 
-/// Keeps the order of insertion.
+/// A dict that keeps the order of insertion, a namespace, or an object with attributes.
 struct DictObject {
   std::vector<std::pair<Value, Value>> items;
-  bool is_namespace = false;  ///< the only one whose entries a template may set once it is made
-  std::string_view kind;      ///< Python's name of an object that has attributes only; empty for a dict and a namespace
-  FunctionPtr call;           ///< of an object that can be called
+  bool is_namespace = false;  ///< a template may set entries of a namespace, and of no other object, after it is made
+  std::string_view kind;      ///< Python's type name of an object that only has attributes; empty for a dict and a namespace
+  FunctionPtr call;           ///< function that a call of the object runs; null: not callable
   int depth = 1;
 
   bool is_dict() const { return !is_namespace && kind.empty(); }
-  /// Null when there is none. Looks at one entry after the other and charges for that.
+  /// Returns null if the key does not exist. Charges for the entries that it compares one by one.
   const Value* find(Runtime& runtime, std::string_view key) const;
   const Value* find(Runtime& runtime, const Value& key) const;
   void set(Runtime& runtime, Value key, Value value);
@@ -115,25 +115,25 @@ struct Arguments {
   Items positional;
   std::vector<std::pair<std::string, Value>> named;
 
-  /// The argument at `index` or called `name`; null when it is not given.
+  /// Returns the argument at `index` or with the name `name`; null if it is not given.
   const Value* find(std::size_t index, std::string_view name) const;
 };
 
-/// "no arguments", "no more than 1 argument": what is taken where more are given.
+/// Returns "no arguments" or "no more than 1 argument", for the message if more arguments are given.
 std::string at_most_arguments(std::size_t n);
 
 struct Function {
   std::string name;
   std::function<Value(Runtime& runtime, const Arguments& arguments)> call;
-  int depth = 0;  ///< depth_around() the values that `call` holds; those of a macro are freed by the runtime
+  int depth = 0;  ///< depth_around() of the values that `call` holds; 0 for a macro, whose values the runtime frees
 };
 
-/// "str", "list", "dict": Python's names.
+/// Returns Python's type name: "str", "list", "dict".
 std::string_view type_name(const Value& value);
 bool is_true(const Value& value);
-/// Lists may hold one another many times over: both charge for each value and byte that they compare.
+/// Lists may contain each other many times: both functions charge for each value and byte that they compare.
 bool equal(Runtime& runtime, const Value& a, const Value& b);
-/// Throws Failure for kinds that have no order.
+/// Throws Failure for types without an order.
 std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b);
 
 std::string float_text(double value);

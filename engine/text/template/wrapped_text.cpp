@@ -20,12 +20,12 @@ bool may_stand_before_dash(char32_t c) {
          (c < 0x80 && std::string_view("!\"'&.,?").find(static_cast<char>(c)) != std::string_view::npos);
 }
 
-/// One line by characters.
+/// Wraps one line, character by character.
 class LineWrapper {
  public:
   LineWrapper(Runtime& runtime, const MarkedText& line, const WrapStyle& style)
       : runtime_(runtime), line_(line), style_(style), width_(static_cast<std::size_t>(style.width)) {
-    runtime.charge(8 * line.size());  // a number and an offset a character are kept
+    runtime.charge(8 * line.size());  // memory: a code point and an offset for each character
     for (std::size_t at = 0; at < line.size();) {
       const Utf8Step step = read_utf8(line.text(), at);
       characters_.push_back(step.code);
@@ -73,7 +73,7 @@ class LineWrapper {
     return taken;
   }
 
-  /// A word longer than a line: what still fits of it, behind a hyphen where there is one.
+  /// Breaks a word that is longer than a line: takes as much as still fits, after a hyphen if there is one.
   void break_word(std::vector<Chunk>& chunks, std::vector<Chunk>& taken, std::size_t n_left) const {
     Chunk& word = chunks.back();
     if (style_.break_long_words) {
@@ -94,7 +94,7 @@ class LineWrapper {
     }
   }
 
-  /// Stretches of blanks, and words, cut behind hyphens and around dashes.
+  /// Splits the line into runs of blanks and words, which are cut after hyphens and around dashes.
   std::vector<Chunk> split() const {
     std::vector<Chunk> chunks;
     for (std::size_t at = 0; at < characters_.size(); at = chunks.back().end) {
@@ -118,7 +118,7 @@ class LineWrapper {
     }
   }
 
-  /// Two hyphens or more between words; `at` when there are none.
+  /// Returns the end of a dash, which is two or more hyphens between words; `at` if there is none.
   std::size_t end_of_dash(std::size_t at) const {
     if (at == 0 || characters_[at] != '-' || !may_stand_before_dash(characters_[at - 1])) return at;
     std::size_t end = at;
@@ -128,7 +128,8 @@ class LineWrapper {
 
   bool is_letter_at(std::size_t at) const { return at < characters_.size() && is_letter(characters_[at]); }
 
-  /// A hyphen behind two letters, or one letter of several with hyphens, and before another word.
+  /// Returns whether a line may break after the hyphen: two letters, or one letter of a hyphenated sequence, precede it, and
+  /// another word follows.
   bool is_breaking_hyphen(std::size_t at) const {
     if (characters_[at] != '-') return false;
     const bool behind = (at >= 2 && is_letter_at(at - 1) && is_letter_at(at - 2)) ||

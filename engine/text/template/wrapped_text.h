@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines cut between words so that they fit a width, as Python's textwrap does it.
+// The filter wordwrap: breaks lines between words so that they fit a width, as Python's textwrap does.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct WrapStyle {
   MarkedText line_end = MarkedText("\n", Source::model);
 };
 
-/// Each line of the text on its own. Charges for what it reads and makes.
+/// Wraps each line of the text separately. Charges for the text read and made.
 MarkedText wrapped(Runtime& runtime, const MarkedText& text, const WrapStyle& style);
 
 }  // namespace lathe::engine::jinja
