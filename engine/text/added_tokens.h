@@ -53,7 +53,7 @@ class AddedTokenSet {
  private:
   struct Found {
     const AddedToken* token = nullptr;  ///< null: none
-    bool denied = false;                ///< a special token outside of the ranges that allow it
+    bool denied = false;                ///< a special token where none is allowed
   };
   Found match_at(std::string_view text, std::size_t at, std::span<const TextRange> special_allowed) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The normalizer table of a sentencepiece model ("precompiled_charsmap"). It is checked here, because the sentencepiece
-// library follows it unchecked, and then read.
+// The normalizer table of a sentencepiece model ("precompiled_charsmap"). The table is checked before it is read, because
+// the sentencepiece library follows its links unchecked.
 // Source: sentencepiece normalizer.cc (layout), darts-clone darts.h (units of the trie).
 #pragma once
 

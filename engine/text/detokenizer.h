@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detokenizer: turns the ids of one running answer into complete UTF-8 text, holds back and cuts stop strings.
+// Detokenizer: turns the ids of one running answer into complete UTF-8 text, holding back text that may become a stop string
+// and cutting stop strings.
 #pragma once
 
 #include <cstdint>

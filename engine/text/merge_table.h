@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merges of a BPE vocabulary: a map from a pair of ids to its rank and the id of the merged piece.
+// The merges of a BPE vocabulary: a map from a pair of ids to the rank of the pair and the id of the merged piece.
 #pragma once
 
 #include <bit>

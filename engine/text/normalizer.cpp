@@ -24,7 +24,7 @@ using NormalizerPtr = std::unique_ptr<Normalizer>;
 // Decomposition turns a character of at most 4 bytes into at least one byte; composition turns at most 3 of these characters
 // into one of 2 bytes. So no normal form is shorter than a sixth of its text.
 constexpr std::size_t kFormShrink = 6;
-// U+212A, the Kelvin sign, has 3 bytes, and its small letter is "k".
+// U+212A, the Kelvin sign, has 3 bytes, and its lowercase letter is "k".
 constexpr std::size_t kLowercaseShrink = 3;
 
 class UnicodeForm final : public Normalizer {

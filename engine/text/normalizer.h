@@ -19,7 +19,7 @@ class Normalizer {
   /// Normalizes `text` and moves the marks along. Requires: valid UTF-8, and the result is valid UTF-8. Errors: too_large if
   /// the text exceeds the budget's bytes or time; text and marks are then unspecified.
   virtual Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const = 0;
-  /// Returns how many bytes of a text one byte of the result can come from, at most; 0: unbounded.
+  /// Returns the largest number of bytes of a text from which one byte of the result can come; 0: unbounded.
   virtual std::size_t max_shrink() const { return 0; }
 };
 

@@ -12,7 +12,7 @@
 namespace lathe::engine {
 
 /// A hash table with open addressing. The first eight bytes of a piece are stored in the table, all bytes in one block of
-/// text: for most words a look-up reads one cache line, and it makes no string.
+/// text: for most words a look-up reads one cache line, and no string is made.
 class PieceTable {
  public:
   static constexpr std::int32_t kNone = -1;

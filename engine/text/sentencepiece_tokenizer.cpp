@@ -43,7 +43,7 @@ class SentencePieceTokenizer final : public TokenizerBase {
     bool dummy_prefix = true;      ///< the model expects a space before a text
     bool prefix_each_part = true;  ///< a space is added before each part between added tokens ("legacy")
     bool trims = true;             ///< the model drops spaces at the ends, and double ones
-    bool may_cut = false;          ///< cutting a text before a space after another character does not change its ids
+    bool may_cut = false;  ///< a text may be cut before a space that follows another character, without a change of ids
   };
 
   SentencePieceTokenizer(TokenizerParts parts, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
@@ -186,8 +186,8 @@ void mark_named(const TokenizerConfig& config, Vocabulary& vocabulary) {
   }
 }
 
-/// Returns the model for the library: it adds no space before a text itself, and no control token is among the pieces that
-/// it finds in a text.
+/// Returns the model for the library, changed so that the library adds no space before a text and finds no control token in
+/// a text.
 std::string adjusted_model(std::string bytes, const SentencePieceProto& proto, const std::vector<bool>& special) {
   for (std::size_t id = 0; id < proto.pieces.size(); ++id) {
     const SentencePieceEntry& piece = proto.pieces[id];

@@ -176,8 +176,8 @@ std::size_t max_bytes_per_token(const Assembly& all, const PipelineParts& parts)
   return longest_bytes(all.pieces, all.added) * (parts.normalizer ? parts.normalizer->max_shrink() : 1);
 }
 
-/// Normalizes the content of added tokens that are matched in normalized text. Their pieces change too, because the library
-/// decodes them like that. Errors: those of the normalizer.
+/// Normalizes the content of added tokens that are matched in normalized text. Their pieces change too, because the
+/// tokenizers library decodes the normalized content. Errors: those of the normalizer.
 Result<void> normalize_added(const TokenizerDescription& file, const Normalizer* normalizer, Assembly& all) {
   all.is_text.assign(all.pieces.size(), false);
   for (AddedToken& token : all.added) {

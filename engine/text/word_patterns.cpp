@@ -66,8 +66,8 @@ constexpr std::string_view kBloomWords = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\
 constexpr std::string_view kBloom[] = {kBloomWords};
 constexpr std::string_view kViking[] = {kBloomWords, R"(\p{N})"};
 
-// THE TABLE of patterns. Converters write "default" for a pre-tokenizer that they do not recognize; llama.cpp reads it like
-// this.
+// THE TABLE of patterns. Converters write "default" for a pre-tokenizer that they do not recognize; llama.cpp reads that
+// name as the row does here.
 constexpr std::array kPatterns = {
     WordPattern{.name = "gpt-2", .expressions = kGpt2},
     WordPattern{.name = "phi-2", .expressions = kGpt2},

@@ -23,7 +23,7 @@ struct FormatSpec {
   char type = '\0';
 };
 
-/// Upper bound of the size of a text before it is padded.
+/// Largest precision, and largest width that grouping fills with zeros: it bounds the size of a text before padding.
 inline constexpr int kMaxPrecision = 1000;
 
 FormatSpec parse_format_spec(std::string_view text);

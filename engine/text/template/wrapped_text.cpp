@@ -37,7 +37,7 @@ class LineWrapper {
 
   Items run() {
     std::vector<Chunk> chunks = split();
-    std::reverse(chunks.begin(), chunks.end());  // the next one is the last
+    std::reverse(chunks.begin(), chunks.end());  // the next chunk is the last element
     Items lines;
     while (!chunks.empty()) {
       if (is_blank_chunk(chunks.back()) && !lines.empty()) chunks.pop_back();

@@ -18,8 +18,8 @@ class ArgumentTypes {
 
   /// Returns the JSON of an argument that a model wrote as bare text. The text stays a text if the argument's schema allows
   /// one ("type", also as a list, "anyOf", "oneOf", "allOf", "$ref" into the parameters, "enum", "const"), with two
-  /// exceptions: "null" becomes null if the schema allows null, and the text of an enum's value becomes that value.
-  /// Otherwise the text is read as JSON (or Python's True, False, None) if it is valid JSON.
+  /// exceptions: "null" becomes null if the schema allows null, and the text of an enum's value that is not a text becomes
+  /// that value. Otherwise the text is read as JSON (or Python's True, False, None) if it is valid JSON.
   std::string json_of(std::string_view tool, std::string_view argument, std::string_view text) const;
 
   /// Returns whether some tool's name begins with `beginning`. True if the request has no tools.

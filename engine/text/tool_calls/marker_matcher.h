@@ -16,7 +16,8 @@ namespace lathe::engine {
 class MarkerMatcher {
  public:
   MarkerMatcher() = default;
-  /// Empty markers are ignored. Requires: the first character of a marker occurs in it only once, and in no other marker.
+  /// Empty markers are ignored. Requires: the first character of a marker does not occur again after the front of any
+  /// marker.
   MarkerMatcher(std::span<const std::string_view> markers, const MarkerTokens& tokens) {
     for (const std::string_view marker : markers) {
       if (marker.empty()) continue;

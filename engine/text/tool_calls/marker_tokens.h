@@ -22,8 +22,8 @@ class MarkerTokens {
     }
     return {};
   }
-  /// Returns how many bytes at the front of a marker must arrive as one token: all of them for a marker that is a token, 0
-  /// for a marker that is found in the text.
+  /// Returns how many bytes at the front of a marker must arrive as one token: all of them if the marker is a token, fewer
+  /// if only its beginning is one, 0 if the marker is found in the text.
   std::size_t head_of(std::string_view marker) const {
     std::size_t size = 0;
     for (const AnswerMarker& token : markers_) {
