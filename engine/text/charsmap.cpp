@@ -101,7 +101,7 @@ class KeyWalk {
 
  private:
   struct Longest {
-    /// below the base: bytes of the longest key, and largest number of keys along one path
+    /// Below the base: bytes of the longest key, and largest number of keys along one path.
     std::uint32_t bytes = 0, matches = 0;
     bool known = false;
   };

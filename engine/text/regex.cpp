@@ -17,7 +17,7 @@ namespace {
 // end. So a call gets few steps, and few start positions if the text is long. The rare match that needs more is retried with
 // four times as many steps while time is left.
 constexpr std::uint32_t kFirstLimit = 1024, kLimitGrowth = 4;
-// start positions x steps x bytes: far below a second
+// Limit of start positions x steps x bytes: far below a second.
 constexpr std::size_t kCallCost = std::size_t{1} << 26, kMostStarts = 4096;
 constexpr std::size_t kMaxPatternBytes = 64u << 10;
 constexpr std::size_t kJitStackStart = 32u << 10, kJitStackMax = 8u << 20;

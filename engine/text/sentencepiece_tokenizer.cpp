@@ -18,7 +18,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::int64_t kMaxModelBytes = 256LL << 20;
-// the library encodes a text as a whole: the budget is checked between chunks
+// The library encodes a text as a whole, so the budget is checked between chunks of this size.
 constexpr std::size_t kChunkBytes = 16u << 10;
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which represents a space in pieces
 // Serialized normalizer_spec with add_dummy_prefix = false, to be appended to a model; protobuf merges it with the model's

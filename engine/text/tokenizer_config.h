@@ -20,7 +20,7 @@ struct TokenizerConfig {
   std::string tokenizer_class;  ///< "LlamaTokenizer"; empty if absent
   std::optional<bool> add_bos, add_eos;
   bool legacy = true;  ///< sentencepiece: every part of a text between added tokens gets a leading space, not only the first
-  /// sentencepiece without `legacy`: the first part gets a leading space. Source: LlamaTokenizer.tokenize
+  /// Sentencepiece without `legacy`: the first part gets a leading space. Source: LlamaTokenizer.tokenize.
   bool add_prefix_space = true;
   std::optional<std::string> bos_token, eos_token, unk_token, pad_token, mask_token;
   std::set<std::string> special_tokens;  ///< contents of all tokens that a file names as special

@@ -14,7 +14,7 @@ namespace lathe::engine {
 
 struct TokenizerDescription {
   std::string file = "tokenizer.json";  ///< file name in error messages
-  /// pieces and ids; pieces of a byte-level vocabulary are in the byte alphabet
+  /// Pieces and ids; pieces of a byte-level vocabulary are in the byte alphabet.
   std::vector<std::pair<std::string, std::int32_t>> vocabulary;
   std::vector<double> scores;                               ///< Unigram only: scores of the pieces in `vocabulary`
   std::vector<std::pair<std::string, std::string>> merges;  ///< BPE: lowest rank first

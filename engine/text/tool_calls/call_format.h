@@ -56,8 +56,8 @@ struct CallFormat {
   std::string_view name;  ///< vLLM's name
   /// Other names in vLLM for parsers of the same text.
   std::array<std::string_view, 2> other_names = {};
-  /// The format is chosen if all of these texts occur in the chat template. Empty entries are ignored; if all are empty, the
-  /// format is never chosen automatically.
+  /// A chat template chooses the first format of the table all of whose telltales occur in its text. Empty entries are
+  /// ignored; if all are empty, the format is never chosen automatically.
   std::array<std::string_view, 2> telltales;
   std::array<std::string_view, 2> begins;  ///< markers that open a block
   std::array<std::string_view, 2> wraps;   ///< markers around blocks, which are removed with them

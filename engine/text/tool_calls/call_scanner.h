@@ -72,7 +72,7 @@ class CallScanner {
   std::string block_;  ///< all bytes of the open block
   std::vector<TokenSpan> block_tokens_;
   std::size_t body_at_ = 0;
-  /// parts since the first call after an open backtick: they are calls unless the code span closes
+  /// Parts since the first call after an open backtick: they are calls unless the code span closes.
   std::vector<Quoted> quoted_;
   std::size_t quoted_bytes_ = 0;
   std::size_t span_ = 0;   ///< backticks that opened the code span before the block
