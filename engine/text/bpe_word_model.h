@@ -9,6 +9,6 @@
 namespace lathe::engine {
 
 /// Errors: model_refused, naming the merge or the option.
-Result<std::unique_ptr<WordModel>> make_bpe_model(const WordModelParts& parts);
+Result<std::unique_ptr<WordModel>> make_bpe_word_model(const WordModelParts& parts);
 
 }  // namespace lathe::engine
