@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ALiBi: a slope for each head, times the distance, in place of positions. Source: Press et al. 2022.
+// ALiBi: each head adds a slope times the distance to its scores, in place of positions. Source: Press et al. 2022.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace lathe::engine {
 
-/// [n_heads]. Where n_heads is no power of two, the heads beyond the last one take every second slope of the next power.
+/// Shapes: [n_heads]. If n_heads is no power of two, the heads beyond the largest power below it take every second slope of
+/// the next power.
 std::vector<float> alibi_slopes(std::int64_t n_heads, double max_bias);
 
 }  // namespace lathe::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Architecture: what sets one model family apart: its keys in config.json and the names of its tensors.
+// Architecture: one model family, described by its keys in config.json and the names of its tensors.
 #pragma once
 
 #include <array>
@@ -12,22 +12,22 @@ namespace lathe::engine {
 class ConfigReader;
 struct ModelConfig;
 
-/// What a tensor is for. Shape and destination follow from the role; only its name is the family's.
+/// The purpose of a tensor. Shape and destination follow from the role; only the name depends on the family.
 enum class WeightRole : std::uint8_t {
   embedding,
   embedding_norm,
   embedding_norm_bias,
   positions,      ///< learned
-  token_types,    ///< learned, one row for each sentence of a pair
-  embedding_in,   ///< projects a row of the embeddings to the hidden size
-  embedding_out,  ///< and back before the head
+  token_types,    ///< learned, one row for each segment (sentence of a pair)
+  embedding_in,   ///< projects a row of the embedding table to the hidden size
+  embedding_out,  ///< projects the hidden state back to the embedding size, before the head
   head,
   head_bias,
   final_norm,
   final_norm_bias,
-  attention_norm,  ///< before attention; where norms stand behind the parts, behind it
+  attention_norm,  ///< before attention; after attention where NormPlace::behind
   attention_norm_bias,
-  attention_out_norm,  ///< behind attention, where norms stand around the parts
+  attention_out_norm,  ///< after attention, where NormPlace::around
   q,
   k,
   v,
@@ -40,21 +40,22 @@ enum class WeightRole : std::uint8_t {
   qkv_bias,
   q_norm,
   k_norm,
-  q_head_norm,  ///< of one head, where each has a tensor; in their place all may lie in one as q_norm
+  q_head_norm,  ///< one head's norm, where each head has a tensor; files may store all heads in q_norm instead
   k_head_norm,
   q_norm_bias,
   k_norm_bias,
   sinks,
-  latent_q_a_proj,  ///< to the short vector of Q
+  latent_q_a_proj,  ///< from the hidden state to the latent of Q
   latent_q_a_proj_bias,
   latent_q_norm,
-  latent_q,          ///< Q, from there or from the hidden state
-  latent_kv_a_proj,  ///< to the short vector of K and V, then the numbers of K that turn
+  latent_q,          ///< from the latent of Q, or from the hidden state, to Q
+  latent_kv_a_proj,  ///< from the hidden state to the latent of K and V, then K's qk_rope_head_dim values
   latent_kv_a_proj_bias,
   latent_kv_norm,
-  latent_kv,      ///< K and V of each head
-  latent_head_k,  ///< K of one head by its numbers, not by its rows; those of all heads may lie in latent_kv instead
-  latent_head_v,  ///< V of one head, the same
+  latent_kv,      ///< from the latent to K and V of all heads
+  latent_head_k,  ///< K of one head, transposed to [kv_lora_rank, qk_nope_head_dim]; files may store all heads in latent_kv
+                  ///< instead
+  latent_head_v,  ///< V of one head; files may store all heads in latent_kv instead
   mlp_norm,       ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,
@@ -68,11 +69,11 @@ enum class WeightRole : std::uint8_t {
   gate_up_bias,
   router,
   router_bias,
-  score_correction_bias,  ///< of the scores that experts are chosen by
+  score_correction_bias,  ///< added to the scores by which experts are chosen
   expert_gate,
   expert_up,
   expert_down,
-  expert_gate_up,  ///< both in one tensor; of a family that lists them apart as well, one spelling or the other
+  expert_gate_up,  ///< both in one tensor; a family that also lists them apart accepts either spelling
   expert_gate_bias,
   expert_up_bias,
   expert_down_bias,
@@ -80,18 +81,18 @@ enum class WeightRole : std::uint8_t {
   shared_gate,
   shared_up,
   shared_down,
-  shared_expert_gate  ///< the product whose sigmoid the shared expert is multiplied with
+  shared_expert_gate  ///< the product whose sigmoid multiplies the shared expert's output
 };
 
-/// How the numbers of a tensor lie in files.
+/// The order in which files store the elements of a tensor.
 enum class TensorLayout : std::uint8_t {
   plain,             ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
   transposed,        ///< [inputs, outputs]: GPT-2
   kv_groups,         ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
   row_pairs,         ///< a row of gate, then one of up, and so on: gpt-oss in codes
-  transposed_pairs,  ///< [inputs, outputs], columns as those rows: gpt-oss
-  rotary_pairs,      ///< rows of Q or of K in which the numbers that turn together lie side by side: GGUF files of Llama
-  plus_one,          ///< norms that hold the 1 that the family adds to them, in f32: GGUF files of Gemma
+  transposed_pairs,  ///< [inputs, outputs], with columns in the order of row_pairs: gpt-oss
+  rotary_pairs,      ///< rows of Q or K in which the two values that RoPE rotates together are adjacent: GGUF files of Llama
+  plus_one,          ///< norms that already include the 1 that the family adds, in f32: GGUF files of Gemma
 };
 
 struct TensorName {
@@ -101,12 +102,13 @@ struct TensorName {
   TensorLayout layout = TensorLayout::plain;
 };
 
-/// What files put before the names of tensors.
+/// Prefixes that files put before the names of tensors.
 struct NamePrefix {
-  std::string_view body{};  ///< of all but the head
+  std::string_view body{};  ///< before all tensors but the head
   std::string_view head{};
 };
-/// With a head, as a base model that was saved alone, and inside of one that also sees, in two spellings.
+/// Prefixes of a model with a head, of a base model that was saved alone, and (two spellings) of the language model inside a
+/// multimodal one.
 inline constexpr std::array kUsualPrefixes = {NamePrefix{"model."}, NamePrefix{},
                                               NamePrefix{"language_model.model.", "language_model."},
                                               NamePrefix{"model.language_model."}};
@@ -115,11 +117,11 @@ struct Architecture {
   std::string_view name;        ///< as in `architectures`: "LlamaForCausalLM"
   std::string_view model_type;  ///< "llama"
   std::span<const TensorName> tensors;
-  /// Ends of names that may lie in files and mean nothing: left out without a warning.
+  /// Suffixes of tensors that files may have and the model does not need: left out without a warning.
   std::span<const std::string_view> ignored_suffixes;
-  /// First the usual one.
+  /// The usual prefix comes first.
   std::span<const NamePrefix> prefixes = kUsualPrefixes;
-  /// Fills everything but the token ids. Faults and unmet wishes go to the reader.
+  /// Fills everything but the token ids. Faults and unsupported settings go to the reader.
   void (*read_config)(ConfigReader& reader, ModelConfig& config) = nullptr;
   /// Older values of `architectures` and `model_type`.
   std::span<const std::string_view> other_names{};

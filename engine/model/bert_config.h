@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BERT and its successors share. Source: Devlin et al. 2018; Hugging Face transformers, BertConfig.
+// The parts that BERT and its successors share. Source: Devlin et al. 2018; Hugging Face transformers, BertConfig.
 #pragma once
 
 #include "engine/model/standard_config.h"
@@ -30,11 +30,12 @@ inline constexpr std::array kBertTensors = {
     TensorName{WeightRole::mlp_norm_bias, "encoder.layer.{}.output.LayerNorm.bias"},
 };
 
-/// Numbers that follow from nothing but the shape, and the layer behind the first token that pooling does not use.
+/// Position ids, which follow from the shape, and the pooler after the first token, which pooling does not use.
 inline constexpr std::array<std::string_view, 3> kBertIgnored = {"embeddings.position_ids", "pooler.dense.weight",
                                                                  "pooler.dense.bias"};
 
-/// An encoder with norms on the stream and learned positions, the first at row `position_offset` of its table.
+/// Reads an encoder with norms on the residual stream and learned positions, the first at row `position_offset` of the
+/// table.
 void read_bert_parts(ConfigReader& reader, ModelConfig& config, std::int64_t position_offset);
 
 }  // namespace lathe::engine

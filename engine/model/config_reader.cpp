@@ -9,14 +9,14 @@ namespace lathe::engine {
 
 namespace {
 
-/// A setting of some model family that changes what is computed, unless it has its neutral value.
+/// A setting of some model family that changes the computation unless it has its neutral value.
 struct Knob {
   std::string_view key, meaning;
   double neutral = 0;
 };
 
-// Gathered from the configurations of the families in Hugging Face transformers. A family that can do one of these reads
-// its key; for all others an active one is a reason to refuse.
+// Source: the configurations of the families in Hugging Face transformers. A family that supports one of these settings
+// reads its key; for all other families an active setting is a reason to refuse.
 constexpr std::array kKnobs = {
     Knob{"sliding_window", "sliding-window attention"},
     Knob{"attn_logit_softcapping", "soft-capped attention scores"},

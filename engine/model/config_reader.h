@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConfigReader: the fields of config.json, and the account of what a checkpoint asks for that is not there.
+// ConfigReader: the fields of config.json, and the list of settings that a checkpoint needs and its family does not support.
 #pragma once
 
 #include "engine/base/json_field_reader.h"
@@ -10,7 +10,7 @@ class ConfigReader : public JsonFieldReader {
  public:
   using JsonFieldReader::JsonFieldReader;
 
-  /// Records every setting that changes the arithmetic and that nobody has read.
+  /// Records every setting that changes the arithmetic and that no read_config() has read.
   void note_unread_knobs();
 };
 

@@ -12,10 +12,10 @@ namespace {
 
 using kernels::WeightFormat;
 
-/// The least group that any format of whole numbers has.
+/// The smallest group of any integer format.
 constexpr std::int64_t kLeastGroup = 32;
 
-/// Of codes that no format has as they are.
+/// The cause for codes that no weight format can keep.
 std::string cause_in(const CodedTensor& tensor) {
   const bool is_book = tensor.kind == CodeEncoding::nf4 || tensor.kind == CodeEncoding::fp4;
   const WeightFormat book = tensor.kind == CodeEncoding::fp4 ? WeightFormat::fp4 : WeightFormat::nf4;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DeepSeek-V2 and V3 share. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV2Config and DeepseekV3Config.
+// The parts that DeepSeek-V2 and V3 share. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV2Config and
+// DeepseekV3Config.
 #pragma once
 
 #include "engine/model/standard_config.h"
@@ -36,14 +37,14 @@ inline constexpr std::array kDeepseekExperts = {
 inline constexpr auto kDeepseekTensors =
     joined(kLlamaEnds, kLlamaNorms, kLatentAttention, kLlamaMlp, kDeepseekExperts, kFusedExperts);
 
-/// What a generation's class says where the file says nothing.
+/// Defaults of a generation's class in transformers, used where the file gives no value.
 struct DeepseekDefaults {
   std::int64_t n_positions = 0, n_experts = 0, top_k = 0, n_shared = 0, n_dense = 0;
   double expert_scale = 1;
 };
-/// Sizes, latent attention, RoPE, and which layers have experts.
+/// Reads sizes, latent attention, RoPE, and which layers have experts.
 void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults);
-/// Groups of experts of which the best are asked.
+/// Reads the groups of experts, of which a row uses the best topk_group.
 void read_expert_groups(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t top_k);
 
 }  // namespace lathe::engine

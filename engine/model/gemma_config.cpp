@@ -17,7 +17,7 @@ void read_gemma_parts(ConfigReader& reader, ModelConfig& config) {
   read_rms_norm(reader, config, 1e-6);
   config.norm.plus_one = true;
   config.embedding_multiplier = std::sqrt(static_cast<double>(config.hidden_size));
-  // Older files of Gemma 1 say gelu under hidden_act and mean the form with tanh.
+  // Older files of Gemma 1 give "gelu" in hidden_act and mean gelu_pytorch_tanh.
   const std::string_view key = reader.has("hidden_activation") ? "hidden_activation" : "hidden_act";
   config.activation = read_activation(reader, key, "gelu_pytorch_tanh");
   if (config.activation == kernels::Activation::gelu) config.activation = kernels::Activation::gelu_tanh;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all Gemmas share. Source: Hugging Face transformers, GemmaConfig, Gemma2Config, Gemma3TextConfig.
+// The parts that all Gemma families share. Source: Hugging Face transformers, GemmaConfig, Gemma2Config, Gemma3TextConfig.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// Names of the norms around the parts.
+/// Names of norms before and after attention and the MLP.
 inline constexpr std::array kGemma2Norms = {
     TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
     TensorName{WeightRole::attention_out_norm, "layers.{}.post_attention_layernorm.weight"},
@@ -17,13 +17,13 @@ inline constexpr std::array kGemma2Norms = {
 };
 inline constexpr auto kGemma2Tensors = joined(kLlamaEnds, kGemma2Norms, kLlamaAttention, kLlamaMlp);
 
-/// Norms of 1 + w, embeddings times sqrt(H), the activation, biases of attention.
+/// Reads norms with weight 1 + w, embeddings scaled by sqrt(H), the activation, and biases of attention.
 void read_gemma_parts(ConfigReader& reader, ModelConfig& config);
 
 struct SoftCaps {
   double attention = 0, logits = 0;
 };
-/// The scale of the scores, and the caps of scores and logits; `usual` where the file says nothing.
+/// Reads the scale of the scores and the soft caps of scores and logits; `usual` where the file gives none.
 void read_gemma_scores(ConfigReader& reader, ModelConfig& config, const SoftCaps& usual);
 
 }  // namespace lathe::engine

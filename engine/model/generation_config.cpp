@@ -26,7 +26,7 @@ constexpr std::array kRecommendations = {
     Recommendation{kMaxNewTokens, "max_tokens"},
 };
 
-/// Takes one value over, or says why not.
+/// Takes one value, or warns why not.
 void take(const Json& value, const Recommendation& recommendation, std::int64_t vocab_size, GenerationConfig& config) {
   if (value.is_null()) return;
   SamplingParams changed = config.sampling;

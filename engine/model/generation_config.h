@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GenerationConfig: what generation_config.json recommends: where answers end, and how tokens are chosen.
+// GenerationConfig: the recommendations of generation_config.json: end-of-sequence ids and sampling parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace lathe::engine {
 
 struct GenerationConfig {
   std::vector<std::int32_t> eos_ids;
-  SamplingParams sampling;                     ///< the defaults, with what the file says put over them
-  std::optional<std::int64_t> max_new_tokens;  ///< as in sampling.max_tokens; none: the file does not say
-  std::vector<std::string> warnings;           ///< values that were left out, or why all of the file was
+  SamplingParams sampling;                     ///< the defaults, overridden by the file's values
+  std::optional<std::int64_t> max_new_tokens;  ///< as in sampling.max_tokens; none: the file has no value
+  std::vector<std::string> warnings;           ///< values that were left out, or why the whole file was
 };
 
 /// `json`: the file, or an empty object. Reads the keys that vLLM reads: eos_token_id, temperature, top_k, top_p, min_p,
-/// repetition_penalty, max_new_tokens. A wrong value is left out with a warning: the file recommends only.
+/// repetition_penalty, max_new_tokens. A wrong value is left out with a warning, because the file only recommends.
 GenerationConfig read_generation_config(const Json& json, std::int64_t vocab_size);
 
 }  // namespace lathe::engine

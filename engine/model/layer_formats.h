@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerFormats: what the matrices of a layer are stored as, where files hold some in other codes than others.
+// LayerFormats: the weight formats of a layer's matrices, where files store them in different codes.
 #pragma once
 
 #include <array>
@@ -11,26 +11,28 @@
 
 namespace lathe::engine {
 
-/// Matrices of a layer that have one format, because they lie in one, or read the same rounded activations.
+/// Matrices of a layer that share one weight format, because one packed matrix holds them or they read the same rounded
+/// activations.
 enum class MatrixPart : std::uint8_t {
-  attention_in,  ///< Q, K and V; all of latent attention
+  attention_in,  ///< Q, K and V; all projections of latent attention
   attention_out,
   mlp_in,  ///< gate and up
   mlp_out,
-  expert_in,  ///< of all experts of the layer, and of the one that every row has
+  expert_in,  ///< gate and up of all routed experts of the layer and of the shared one
   expert_out
 };
 inline constexpr std::size_t kMatrixParts = 6;
 
 inline bool is_of_experts(MatrixPart part) { return part == MatrixPart::expert_in || part == MatrixPart::expert_out; }
 
-/// What a matrix is kept in.
+/// The weight format of a matrix, and whether it has an input order.
 struct MatrixForm {
-  /// ordered: of formats that cannot be (kernels::rounds_whole_rows) it says nothing.
-  MatrixForm(kernels::WeightFormat stored, bool ordered = false)  // NOLINT(google-explicit-constructor): most are no more
+  /// `ordered` is ignored for formats that cannot be reordered (kernels::rounds_whole_rows).
+  MatrixForm(kernels::WeightFormat stored,
+             bool ordered = false)  // NOLINT(google-explicit-constructor): most forms are a format alone
       : format(stored), is_ordered(ordered && !kernels::rounds_whole_rows(stored)) {}
   kernels::WeightFormat format;
-  bool is_ordered;  ///< beside it lies an order of its inputs
+  bool is_ordered;  ///< an input order is stored with the matrix
   bool operator==(const MatrixForm&) const = default;
 };
 
@@ -41,7 +43,7 @@ struct LayerFormats {
   const MatrixForm& of(MatrixPart part) const { return formats[static_cast<std::size_t>(part)]; }
 };
 
-/// What a layer's codes are without rounding. Nothing: there are numbers, or codes of several formats.
+/// Formats of a layer's stored codes, kept without rounding. nullopt: floating weights, or codes of several formats.
 using StoredLayer = std::array<std::optional<kernels::WeightFormat>, kMatrixParts>;
 
 }  // namespace lathe::engine

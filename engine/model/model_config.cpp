@@ -18,18 +18,18 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kFile = "config.json";
-/// How transformers calls what a family has without a head: "Qwen3Model".
+/// Suffix of transformers' classes without a head: "Qwen3Model".
 constexpr std::string_view kBaseModel = "Model";
 
-/// What a family leaves as it usually is.
+/// Completes the fields that a family left at their defaults.
 void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
-  if (!config.has_experts()) config.moe = {};  // a family's usual numbers, of layers that are not there
+  if (!config.has_experts()) config.moe = {};  // drops the family's defaults where no layer has experts
 }
 
-/// The declared architecture: the first of `architectures`, else what `model_type` stands for.
+/// The declared architecture: the first entry of `architectures`, else `model_type`.
 Result<std::string> declared_architecture(const Json& config) {
   const auto list = config.find("architectures");
   if (list != config.end() && list->is_array() && !list->empty() && list->front().is_string()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelConfig: the numbers of config.json that a decoder is built from, checked and completed.
+// ModelConfig: the fields of config.json from which a decoder is built, checked and completed.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct NormConfig {
   kernels::NormKind kind = kernels::NormKind::rms;
   double eps = 0;
   bool has_bias = false;
-  bool plus_one = false;  ///< files hold the weight less 1: Gemma
+  bool plus_one = false;  ///< files store the weight minus 1: Gemma
 };
 
-/// Where the norms of a layer stand; x is the residual stream.
+/// Position of a layer's norms; x is the residual stream, part is attention or the MLP.
 enum class NormPlace : std::uint8_t {
   before,    ///< x += part(norm(x))
   around,    ///< x += norm(part(norm(x))): Gemma 2
@@ -32,14 +32,14 @@ enum class NormPlace : std::uint8_t {
   on_stream  ///< x = norm(x + part(x)): OPT-350m
 };
 
-/// What the MLP of a layer reads.
+/// Input of a layer's MLP.
 enum class Residual : std::uint8_t {
-  sequential,         ///< the norm of what attention has left
-  parallel,           ///< the same norm as attention: GPT-J, Falcon-7B
-  parallel_two_norms  ///< another norm of what attention reads: GPT-NeoX, Falcon-40B
+  sequential,         ///< the norm of the stream after attention
+  parallel,           ///< the output of the norm before attention: GPT-J, Falcon-7B
+  parallel_two_norms  ///< a second norm of the stream before attention: GPT-NeoX, Falcon-40B
 };
 
-/// What Q and K are normalised over before RoPE.
+/// The values over which Q and K are normalised before RoPE.
 enum class QkNorm : std::uint8_t {
   none,
   head,       ///< each head, all with one weight [head_dim]: Qwen3
@@ -49,9 +49,9 @@ enum class QkNorm : std::uint8_t {
 
 struct LayerConfig {
   std::int64_t window = 0;   ///< tokens that a row sees, itself included; 0: all before it
-  int rope = 0;              ///< of ModelConfig::ropes; -1: none
-  bool has_experts = false;  ///< in place of its MLP
-  double score_factor = 1;   ///< of ModelConfig::attention_scale
+  int rope = 0;              ///< index in ModelConfig::ropes; -1: none
+  bool has_experts = false;  ///< in place of the MLP
+  double score_factor = 1;   ///< multiplies ModelConfig::attention_scale
 };
 
 struct ModelConfig {
@@ -63,59 +63,60 @@ struct ModelConfig {
   Residual residual = Residual::sequential;
   bool has_final_norm = true;
 
-  bool is_causal = true;  ///< a row sees what is before it; else the whole text, which then comes in one step: BERT
-  bool has_head = true;   ///< logits are made; else the model gives hidden states and no more
+  bool is_causal = true;  ///< a row sees the tokens before it; else the whole text, which must then be one step: BERT
+  bool has_head = true;   ///< the model computes logits; else only hidden states
 
-  std::vector<RopeConfig> ropes;                              ///< none: positions are learned, ALiBi, or left out
+  std::vector<RopeConfig> ropes;                              ///< empty: positions are learned, by ALiBi, or none
   std::vector<LayerConfig> layers;                            ///< n_layers of them
   std::int64_t n_learned_positions = 0, position_offset = 0;  ///< row of position p: p + offset; 0 rows: none are learned
-  std::int64_t n_token_types = 0;                             ///< learned rows for the sentences of a pair: BERT
-  std::vector<float> alibi_slopes;                            ///< [n_heads]; none: no ALiBi
-  /// Scale of products of slopes and positions that are rounded to bf16 (Falcon); 0: none are.
+  std::int64_t n_token_types = 0;                             ///< learned rows for the two segments of a pair: BERT
+  std::vector<float> alibi_slopes;                            ///< [n_heads]; empty: no ALiBi
+  /// Scale of the products of slopes and positions, which are then rounded to bf16 (Falcon); 0: no rounding.
   double rounded_alibi_scale = 0;
 
   QkNorm qk_norm = QkNorm::none;
   NormConfig qk_norm_form;
-  double attention_scale = 0;                                       ///< of q k^T
+  double attention_scale = 0;                                       ///< factor of q k^T
   double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
   bool has_sinks = false;
 
-  LatentConfig latent;  ///< in place of Q, K and V of their own; then there is one KV head, as wide as what is cached
+  LatentConfig latent;  ///< in place of separate Q, K and V; n_kv_heads is then 1, and head_dim the width of a cached token
 
   kernels::Activation activation = kernels::Activation::silu;
   bool is_gated = true;  ///< the MLP
 
-  MoeConfig moe;  ///< of the layers that have experts
+  MoeConfig moe;  ///< shared by all layers that have experts
 
   double embedding_multiplier = 1, residual_multiplier = 1, logit_multiplier = 1;
   bool has_embedding_norm = false;
-  std::int64_t embedding_size = 0;  ///< of a row of the embeddings; other than hidden_size: projected to it and back
+  std::int64_t embedding_size =
+      0;  ///< width of the embedding table; if not hidden_size, rows are projected to hidden_size and back
 
   bool tied_embeddings = false;
-  bool normalises_head = false;  ///< its rows have length 1: Baichuan 2
+  bool normalises_head = false;  ///< the head's rows have length 1: Baichuan 2
   bool qkv_bias = false, attention_out_bias = false, mlp_bias = false, head_bias = false;
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;
 
   std::int64_t q_size() const { return n_heads * head_dim; }
   std::int64_t kv_size() const { return n_kv_heads * head_dim; }
-  /// What the output product of attention reads.
+  /// Width of the input of attention's output projection.
   std::int64_t o_size() const { return n_heads * (latent.exists() ? latent.v_dim : head_dim); }
-  /// The longest context that may be asked for: more than max_position_embeddings only where RoPE stretches with the context
-  /// (dynamic), as far as its factor goes.
+  /// Longest context that a load may ask for: max_position_embeddings; longer by its factor only if every RoPE scales
+  /// dynamically.
   std::int64_t longest_context() const;
-  /// The longest window, if all layers have one; 0: some layer sees all.
+  /// The longest window, if all layers have one; 0: some layer sees the whole context.
   std::int64_t window_of_all() const;
-  /// The windows of layers that see less than window_of_all() and less than `context` tokens, rising, each once.
+  /// The windows that are shorter than window_of_all() and than `context` tokens, ascending, each once.
   std::vector<std::int64_t> shorter_windows(std::int64_t context) const;
-  bool has_experts() const;  ///< a layer has
+  bool has_experts() const;  ///< true if any layer has
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };
 
-/// Of a model that also sees or hears ("text_config") the part that reads and writes text.
-/// Errors: model_refused: an unknown architecture with what it would need, a faulty field with got and expected, or the list
-/// of what is missing or unmet. `where` = "config.json: field".
+/// Reads a multimodal model's "text_config" in place of its whole config. Errors: model_refused: an unknown architecture
+/// with the settings that it would need, a faulty field with got and expected, or the list of missing and unsupported
+/// settings. `where` = "config.json: field".
 Result<ModelConfig> read_model_config(const Json& config);
 
 }  // namespace lathe::engine

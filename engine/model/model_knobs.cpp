@@ -41,14 +41,14 @@ std::string_view name_in(const std::array<Name<T>, n>& names, T value) {
   return std::find_if(names.begin(), names.end(), [&](const auto& row) { return row.first == value; })->second;
 }
 
-/// Null where 0 stands for "none".
+/// Null where 0 means "none".
 OrderedJson unless_zero(double value) { return value == 0 ? OrderedJson() : OrderedJson(value); }
 OrderedJson unless_zero(std::int64_t value) { return value == 0 ? OrderedJson() : OrderedJson(value); }
 OrderedJson if_given(const std::optional<double>& value) { return value ? OrderedJson(*value) : OrderedJson(); }
 
 constexpr unsigned of(RopeScaling scaling) { return 1U << static_cast<unsigned>(scaling); }
 
-/// A number of RoPE that only some scalings read.
+/// A parameter of RoPE that only some scalings read.
 struct RopeKnob {
   std::string_view name;
   unsigned scalings;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knobs of a ModelConfig by their names, for people and programs.
+// The settings of a ModelConfig by name, as JSON for people and programs.
 #pragma once
 
 #include "engine/api/json.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::engine {
 
-/// One value for each row of the table; null: the model has no such thing.
+/// Returns one value for each row of the table; null: the model has no such setting.
 OrderedJson knobs_of(const ModelConfig& config);
 
 }  // namespace lathe::engine

@@ -24,7 +24,7 @@ constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none},    Sp
                                    Spelling{"yarn", RopeScaling::yarn},       Spelling{"longrope", RopeScaling::longrope},
                                    Spelling{"su", RopeScaling::longrope}};
 
-/// Reads the fields of one RoPE, wherever they stand.
+/// Reads the fields of one RoPE from the object that holds them.
 class RopeFields {
  public:
   RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest, std::int64_t old)
@@ -55,7 +55,7 @@ class RopeFields {
  private:
   std::string key(std::string_view field) const { return fmt::format("{}.{}", object_, field); }
 
-  /// At top level it wins over the one of the object (Phi-3).
+  /// A value at top level takes precedence over the object's (Phi-3).
   std::int64_t old_context() {
     const std::int64_t in_object = reader_.integer_or(key("original_max_position_embeddings"), old_, 1, kMaxPositions);
     return reader_.integer_or("original_max_position_embeddings", in_object, 1, kMaxPositions);
@@ -63,7 +63,7 @@ class RopeFields {
 
   void read_dynamic() {
     rope_.factor = reader_.number(key("factor"), 1, kMaxFactor);
-    rope_.original_max_position_embeddings = longest_;  // whatever the object says of another
+    rope_.original_max_position_embeddings = longest_;  // also if the object has another value
     if (rope_.rotary_dim <= 2)
       reader_.fault(key("rope_type"), "dynamic scaling needs more than 2 numbers of a head that turn");
   }
@@ -164,7 +164,7 @@ std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, dou
 
 RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::int64_t max_position_embeddings,
                      std::string_view layer_type) {
-  // The newer spelling has everything in one object; in the older one theta is outside it.
+  // The newer spelling has everything in one object; the older one has rope_theta outside of it.
   std::string object(rope_object(reader));
   if (!layer_type.empty() && reader.has(fmt::format("{}.{}", object, layer_type))) {
     object += fmt::format(".{}", layer_type);

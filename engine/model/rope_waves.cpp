@@ -8,7 +8,8 @@
 namespace lathe::engine {
 namespace {
 
-/// Long waves turn slower by `factor`, short ones stay, those between are blended by how many waves fit the old context.
+/// Divides low frequencies by `factor`, keeps high ones, and blends those between by their number of wavelengths in the
+/// original context.
 double scale_llama3(double frequency, const RopeConfig& rope) {
   const double wavelength = 2 * std::numbers::pi / frequency;
   const double waves = static_cast<double>(rope.original_max_position_embeddings) / wavelength;
@@ -18,7 +19,7 @@ double scale_llama3(double frequency, const RopeConfig& rope) {
   return (1 - blend) * frequency / rope.factor + blend * frequency;
 }
 
-/// The dimension whose wave turns so many times in the old context.
+/// The dimension whose frequency makes that many rotations in the original context.
 double dimension_of_turns(const RopeConfig& rope, double turns) {
   const auto old = static_cast<double>(rope.original_max_position_embeddings);
   const auto dim = static_cast<double>(rope.rotary_dim);
@@ -56,7 +57,7 @@ double longrope_attention_factor(const RopeConfig& rope) {
   return std::sqrt(1 + std::log(rope.factor) / std::log(static_cast<double>(rope.original_max_position_embeddings)));
 }
 
-/// The numbers that the exponents of the waves are parts of.
+/// The dimension d in theta^(-i / d).
 double wave_dim(const RopeConfig& rope) { return static_cast<double>(rope.rotary_dim - (rope.is_odd ? 1 : 0)); }
 
 double dynamic_theta(const RopeConfig& rope, std::int64_t n_positions) {
