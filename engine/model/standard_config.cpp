@@ -25,7 +25,7 @@ constexpr std::array kActivationNames = {ActivationName{"silu", kernels::Activat
                                          ActivationName{"gelu_pytorch_tanh", kernels::Activation::gelu_tanh},
                                          ActivationName{"relu", kernels::Activation::relu}};
 
-/// A family's own keys, and the usual ones where a file has those instead, as transformers reads them.
+/// Takes a family's own keys; the usual key instead where the file has only that one, as transformers reads them.
 SizeKeys keys_in(const ConfigReader& reader, SizeKeys keys) {
   constexpr SizeKeys kUsual;
   const auto choose = [&](std::string_view& own, std::string_view usual) {
@@ -47,7 +47,7 @@ void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defau
   if (!keys.inner.empty()) config.intermediate_size = reader.integer(keys.inner, 1, kMaxWidth);
   config.n_layers = reader.integer(keys.layers, 1, kMaxLayers);
   config.n_heads = reader.integer(keys.heads, 1, kMaxHeads);
-  // null stands for the size that follows from others, absence for the one of the family's class.
+  // null means the size that follows from other fields; absence means the default of the family's class.
   const bool has_usual_kv_heads = defaults.n_kv_heads > 0 && !reader.is_null(keys.kv_heads);
   const std::int64_t usual_kv_heads = has_usual_kv_heads ? defaults.n_kv_heads : config.n_heads;
   config.n_kv_heads = keys.kv_heads.empty()
@@ -113,7 +113,7 @@ void read_partial_rope(ConfigReader& reader, ModelConfig& config, const PartialR
 }
 
 void read_upper_windows(ConfigReader& reader, ModelConfig& config) {
-  // Files write any number where windows are off, and any above their layers where they are on.
+  // Files may have any value where windows are off, and a first layer beyond the last where they are on.
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(), kMost = std::numeric_limits<std::int64_t>::max();
   const bool slides = reader.boolean_or("use_sliding_window", false);
   const std::int64_t window = reader.integer_or("sliding_window", 4096, slides ? 0 : kLeast, slides ? kMaxPositions : kMost);

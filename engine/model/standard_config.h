@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What many families have in common: the usual keys of config.json and the usual names of tensors. An architecture takes
-// from here what it shares, and says the rest itself.
+// Readers of the usual keys of config.json and tables of the usual tensor names. An architecture uses those that its family
+// shares and defines the others itself.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace lathe::engine {
 
-/// One array of several.
+/// Joins several arrays into one.
 template <class T, std::size_t... kSizes>
 constexpr auto joined(const std::array<T, kSizes>&... parts) {
   std::array<T, (kSizes + ...)> all{};
@@ -63,7 +63,7 @@ inline constexpr std::array kLlamaMlp = {
     TensorName{WeightRole::down_bias, "layers.{}.mlp.down_proj.bias"},
 };
 
-/// Where norms stand behind the parts.
+/// Names of the norms after attention and after the MLP (NormPlace::behind).
 inline constexpr std::array kNormsBehind = {
     TensorName{WeightRole::attention_norm, "layers.{}.post_attention_layernorm.weight"},
     TensorName{WeightRole::mlp_norm, "layers.{}.post_feedforward_layernorm.weight"},
@@ -72,19 +72,19 @@ inline constexpr auto kNormsBehindTensors = joined(kLlamaEnds, kNormsBehind, kLl
 
 inline constexpr auto kLlamaTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp);
 
-/// Of families that are as old as GPT-2.
+/// Prefixes of families from the time of GPT-2.
 inline constexpr std::array kTransformerPrefixes = {NamePrefix{"transformer."}, NamePrefix{}};
 
-/// Angles that older versions of transformers saved; they follow from the config.
+/// Frequencies that older versions of transformers saved; they follow from the config.
 inline constexpr std::array<std::string_view, 1> kSavedAngles = {".rotary_emb.inv_freq"};
 
-/// Keys of the sizes. An empty one is not read. Where a file lacks a family's own but has the usual one, that is read.
+/// Keys of the sizes. An empty key is not read. If a file lacks the family's own key, the usual key is read.
 struct SizeKeys {
   std::string_view hidden = "hidden_size", inner = "intermediate_size", layers = "num_hidden_layers",
                    heads = "num_attention_heads", kv_heads = "num_key_value_heads", positions = "max_position_embeddings";
 };
 
-/// What a family's class says where the file says nothing.
+/// Defaults of a family's class in transformers, used where the file gives no value.
 struct Defaults {
   std::int64_t n_kv_heads = 0;  ///< 0: as many as heads
   std::int64_t head_dim = 0;    ///< 0: hidden_size / num_attention_heads
@@ -94,57 +94,57 @@ struct Defaults {
   double rope_theta = 10000;
 };
 
-/// Vocabulary, widths, layers, heads, positions, and whether the head is tied.
+/// Reads vocabulary, widths, layers, heads, positions, and whether the head is tied.
 void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defaults = {}, const SizeKeys& keys = {});
 
-/// What most families since Llama share: sizes, RMS norms, RoPE on the whole head, SiLU.
+/// Reads the parts that most families since Llama share: sizes, RMS norms, RoPE on the whole head, SiLU.
 void read_llama_parts(ConfigReader& reader, ModelConfig& config, const Defaults& defaults = {});
-/// Biases of attention and of the MLP, each under a key of its own; none where the file says nothing.
+/// Reads biases of attention and of the MLP, each by its own key; false where the file gives none.
 void read_llama_biases(ConfigReader& reader, ModelConfig& config);
-/// The norms of layers on Q and K as well. Requires: the norm is known.
+/// Applies the form of the layers' norms to Q and K as well. Requires: config.norm is set.
 void norm_queries(ModelConfig& config, QkNorm place);
 
-/// An RMS norm without bias, its eps under "rms_norm_eps".
+/// Sets an RMS norm without bias and reads its eps from "rms_norm_eps".
 void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps);
-/// A layer norm, its eps under `key`.
+/// Sets a layer norm and reads its eps from `key`.
 void read_layer_norm(ConfigReader& reader, ModelConfig& config, std::string_view key, double eps, bool has_bias = true);
 
-/// By its name in files; unmet when it is none of ours.
+/// Reads an activation by its name in files; unsupported if the name is unknown.
 kernels::Activation read_activation(ConfigReader& reader, std::string_view key, std::string_view fallback);
 
-/// RoPE on the whole head, the same in all layers.
+/// Reads RoPE on the whole head, the same for all layers.
 void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta = 10000);
-/// RoPE on a part of the head, where the file says nothing else.
+/// Default of RoPE on a part of the head, used where the file gives no value.
 struct PartialRope {
   double factor = 1;
   kernels::RopeStyle style = kernels::RopeStyle::half;
-  bool may_be_odd = false;       ///< the part may end amid a pair, which then turns whole; else such a part is a fault
+  bool may_be_odd = false;  ///< the part may end within a pair, which is then rotated whole; else an odd part is a fault
   std::int64_t old_context = 0;  ///< original_max_position_embeddings; 0: max_position_embeddings
 };
 void read_partial_rope(ConfigReader& reader, ModelConfig& config, const PartialRope& usual);
 
-/// Sliding windows of `window` tokens by `layer_types` where the file has them, else in the layers that is_sliding(i) names.
-/// Requires: n_layers is known.
+/// Sets sliding windows of `window` tokens in the layers that `layer_types` of the file lists, else in those for which
+/// is_sliding(i) is true. Requires: n_layers is set.
 template <class IsSliding>
 void read_windows(ConfigReader& reader, ModelConfig& config, std::int64_t window, const IsSliding& is_sliding);
 
-/// Qwen's windows: if they are used at all, from layer `max_window_layers` on.
+/// Reads Qwen's windows: if enabled, from layer `max_window_layers` on.
 void read_upper_windows(ConfigReader& reader, ModelConfig& config);
 
-/// Keys of a mixture of experts. Newer versions of transformers write the first of n_experts beside or in place of the
-/// second.
+/// Keys of a mixture of experts. Newer versions of transformers write `n_experts` in addition to or in place of
+/// `n_experts_too`.
 struct ExpertKeys {
   std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", top_k = "num_experts_per_tok",
                    size = "moe_intermediate_size";
 };
-/// Their number, how many a row has, and their size. Requires: n_layers is known.
+/// Reads the count of experts, the experts of a row, and their size. Requires: n_layers is set.
 void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t top_k,
                   const ExpertKeys& keys = {});
-/// Qwen's layers with experts: every `decoder_sparse_step`th, but for those of `mlp_only_layers`.
+/// Reads which of Qwen's layers have experts: every `decoder_sparse_step`th, except those of `mlp_only_layers`.
 void read_sparse_layers(ConfigReader& reader, ModelConfig& config);
 
-/// Experts as newer versions of transformers have them in memory and may save them: all of a layer in one tensor, cut by
-/// engine/load/expert_stacks.h.
+/// Names of experts as newer versions of transformers hold and may save them: all experts of a layer in one tensor, which
+/// engine/load/expert_stacks.h cuts.
 inline constexpr std::array kFusedExperts = {
     TensorName{WeightRole::expert_gate_up, "layers.{}.mlp.experts.{}.gate_up_proj"},
     TensorName{WeightRole::expert_down, "layers.{}.mlp.experts.{}.down_proj"},
@@ -158,7 +158,7 @@ inline constexpr std::array kMixtralExperts = {
     TensorName{WeightRole::expert_down, "layers.{}.block_sparse_moe.experts.{}.w2.weight"},
 };
 
-/// Names of Qwen's experts, and of the MLPs of layers without.
+/// Names of Qwen's experts.
 inline constexpr std::array kQwenExperts = {
     TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"},
     TensorName{WeightRole::expert_gate, "layers.{}.mlp.experts.{}.gate_proj.weight"},
@@ -170,7 +170,7 @@ inline constexpr std::array kQwenExperts = {
     TensorName{WeightRole::shared_expert_gate, "layers.{}.mlp.shared_expert_gate.weight"},
 };
 
-/// The types of layers that the file lists: true where one slides. Empty: it lists none.
+/// Reads the layer types that the file lists: true for a sliding window. Empty: the file lists none.
 std::vector<bool> read_layer_types(ConfigReader& reader, const ModelConfig& config);
 
 template <class IsSliding>

@@ -10,7 +10,7 @@ using kernels::TensorView;
 
 namespace {
 
-// Numbers of a side of what is transposed at a time: both sides of a square stay in the first cache.
+// Side of the square that is transposed at a time: its rows of both sides stay in the L1 cache.
 constexpr std::int64_t kSquare = 32;
 
 TensorView view_in(std::vector<std::byte>& memory, const TensorView& like, std::vector<std::int64_t> shape) {
@@ -43,7 +43,7 @@ TensorView transposed(kernels::Backend& backend, const TensorView& source, std::
   return out;
 }
 
-/// Calls body(row of the groups, row in plain order, rows) for each run of rows that stay together.
+/// Calls body(row in files, row in plain order, rows) for each run of rows that stay together.
 template <class Body>
 void for_runs_of_groups(const ModelConfig& config, const Body& body) {
   const std::int64_t queries = config.n_heads / config.n_kv_heads * config.head_dim, d = config.head_dim;
@@ -55,7 +55,7 @@ void for_runs_of_groups(const ModelConfig& config, const Body& body) {
   }
 }
 
-/// for_runs: one of those above and below, which say where rows lie in files and where in plain order.
+/// Moves rows by for_runs, one of the functions in this file that call body(row in files, row in plain order, rows).
 template <class ForRuns>
 TensorView with_rows_moved(const TensorView& source, std::vector<std::byte>& memory, bool to_files,
                            const ForRuns& for_runs) {
@@ -72,7 +72,7 @@ TensorView with_rows_moved(const TensorView& source, std::vector<std::byte>& mem
   return out;
 }
 
-/// Calls body(row of the pairs, row in plain order, rows): pair i of a head is its numbers i and i + head_dim / 2.
+/// Calls body(row in files, row in plain order, 1) for each row: pair i of a head is its rows i and i + head_dim / 2.
 template <class Body>
 void for_rows_of_pairs(const ModelConfig& config, std::int64_t n_rows, const Body& body) {
   const std::int64_t half = config.head_dim / 2;
@@ -82,13 +82,13 @@ void for_rows_of_pairs(const ModelConfig& config, std::int64_t n_rows, const Bod
   }
 }
 
-/// Calls body(row of the pairs, row in plain order, rows) for gate and up that take turns.
+/// Calls body(row in files, row in plain order, 1) for rows of gate and up that alternate.
 template <class Body>
 void for_rows_in_turns(std::int64_t n_rows, const Body& body) {
   for (std::int64_t row = 0; row < n_rows; ++row) body(row, row % 2 * (n_rows / 2) + row / 2, 1);
 }
 
-/// Requires: f32. Exact for 0.5 to 2: what is added to the result later gives the number again.
+/// Requires: f32. Exact for values from 0.5 to 2: adding `one` back later gives the same value.
 TensorView with_one_added(const TensorView& source, std::vector<std::byte>& memory, float one) {
   const TensorView out = view_in(memory, source, {source.dim(0)});
   for (std::int64_t i = 0; i < source.dim(0); ++i) out.as<float>()[i] = source.as<const float>()[i] + one;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings a tensor as files have it into the order in which the layers take it, and back.
+// Converts a tensor between the layout of files and the plain layout that the layers read.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,19 @@
 
 namespace lathe::engine {
 
-/// What the file's format does goes before `usual`, what the family's own files do.
+/// The layout of a tensor in files of this format; `usual`, the layout of the family's own files, where the format keeps it.
 TensorLayout layout_of(StoredForm form, TensorLayout usual);
 
-/// Whether rows stay whole, so that rows of codes can be moved as well.
+/// True if the layout keeps rows whole, so that rows of codes can be moved as well.
 bool moves_rows_at_most(TensorLayout layout);
 
-/// The shape that a tensor of `shape` has in files.
+/// Shape in files of a tensor whose plain shape is `shape`.
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape);
 
-/// The tensor in plain order: `source` itself if it is, else a copy in `memory` of the same type.
+/// Returns the tensor in plain layout: `source` itself if it already is, else a copy in `memory` of the same type.
 kernels::TensorView to_plain(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config,
                              const kernels::TensorView& source, std::vector<std::byte>& memory);
-/// What to_plain() undoes.
+/// The inverse of to_plain().
 kernels::TensorView to_stored(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config,
                               const kernels::TensorView& plain, std::vector<std::byte>& memory);
 

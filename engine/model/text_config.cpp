@@ -10,7 +10,7 @@
 namespace lathe::engine {
 namespace {
 
-/// Sizes of a family's class. What other keys stand for where they are left out is in the family's own file.
+/// Default sizes of a family's class. Defaults of other keys are in the family's own file.
 struct ClassSizes {
   std::string_view model_type;
   std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads;
@@ -31,7 +31,7 @@ constexpr std::array kClassSizes = {
     ClassSizes{"exaone4", 102400, 4096, 16384, 32, 32},
 };
 
-/// The family of the text in a model that does not name it.
+/// The text family of a multimodal model whose text_config does not name it.
 struct UsualText {
   std::string_view whole, text;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of single tokens in config.json and generation_config.json: where texts begin and end.
+// Token ids in config.json and generation_config.json that begin and end a text (BOS, EOS).
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace lathe::engine {
 
 struct TokenIds {
   std::vector<std::int32_t> ids;
-  std::vector<std::string> warnings;  ///< what was left out
+  std::vector<std::string> warnings;  ///< one for each id that was left out
 };
 
-/// One id or a list of at most kMaxEosIds; null and absent: none. What is none of the ids 0 to n_ids - 1 is left out with a
-/// warning. Errors: model_refused for a longer list. `file` goes into both.
+/// Reads one id or a list of at most kMaxEosIds; null and absent: none. A value outside of 0 to n_ids - 1 is left out with a
+/// warning. Errors: model_refused for a longer list. `file` is named in warnings and errors.
 Result<TokenIds> read_token_ids(const Json& json, std::string_view key, std::int64_t n_ids, std::string_view file);
 
-/// The ids of a whole configuration that read_model_config() left out, for people. `file` has it.
+/// Warnings for people about the ids that read_model_config() left out. `file` is named in them.
 std::vector<std::string> warnings_of_token_ids(const Json& config, std::int64_t n_ids, std::string_view file);
 
 }  // namespace lathe::engine

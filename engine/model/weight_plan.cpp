@@ -20,10 +20,10 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::size_t kMaxNamesInWarning = 8;
-/// What weights may be stored as.
+/// Element types of weights that can be read without decoding.
 constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
 
-/// What numbers out of quantized blocks are kept as, unless an option says otherwise.
+/// Type to which quantized blocks are decoded, unless an option names another.
 constexpr kernels::Dtype kDecodedType = kernels::Dtype::bf16;
 
 bool is_readable(const StoredTensor& tensor) {
@@ -37,7 +37,7 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file, tensor));
 }
 
-/// Formats that each of some tensors can have, in the order of the first.
+/// Formats that each of several tensors can have, in the order of the first tensor.
 class CommonFormats {
  public:
   void intersect(std::span<const kernels::WeightFormat> formats) {
@@ -46,7 +46,7 @@ class CommonFormats {
       return std::find(formats.begin(), formats.end(), format) == formats.end();
     });
   }
-  /// Where numbers are taken they are rounded again: formats of files alone have nothing for it.
+  /// Drops formats that only files bring: matrices that are decoded and rounded again cannot be rounded to them.
   void drop_file_only() { std::erase_if(*formats_, kernels::is_load_only); }
   bool is_met() const { return formats_.has_value(); }
   std::optional<kernels::WeightFormat> first() const {
@@ -79,7 +79,7 @@ class WeightPlanner {
   }
 
  private:
-  /// What messages call the place that sizes come from.
+  /// The source of sizes, as messages name it.
   std::string_view config_file() const { return checkpoint_.file_format() == "gguf" ? "its metadata" : "config.json"; }
 
   std::string name_of_role(WeightRole role) const {
@@ -87,7 +87,7 @@ class WeightPlanner {
   }
   bool has(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
 
-  /// The first with which the embeddings are found.
+  /// Takes the first prefix under which the embeddings are found, else the first of all.
   void settle_prefix() {
     for (const NamePrefix& prefix : architecture_.prefixes) {
       plan_.prefix = prefix;
@@ -96,7 +96,7 @@ class WeightPlanner {
     plan_.prefix = architecture_.prefixes.front();
   }
 
-  /// The same numbers lie in the files as other roles.
+  /// True if the files store these weights under the roles of the other spelling.
   bool is_spelt_otherwise(WeightRole role) const {
     const auto has = [](std::span<const WeightRole> roles, WeightRole one) {
       return std::find(roles.begin(), roles.end(), one) != roles.end();
@@ -112,7 +112,7 @@ class WeightPlanner {
 
   bool has_spelling(WeightRole role) const { return !pattern_of(role, architecture_).empty(); }
 
-  /// In the first layer that wants it.
+  /// True if the first layer that needs the role has its tensor.
   bool is_there(WeightRole role) const {
     const TensorName& name = spelling_of(role);
     const std::string first = tensor_name(name.pattern, first_layer_of(role), 0);
@@ -125,7 +125,7 @@ class WeightPlanner {
     return layer;
   }
 
-  /// Of several names for a role the one that the files have, else the first.
+  /// The name of a role that the files have, among several; else the first.
   const TensorName& spelling_of(WeightRole role) const {
     const TensorName* first = nullptr;
     const std::int64_t layer = first_layer_of(role);
@@ -137,7 +137,7 @@ class WeightPlanner {
     return *first;
   }
 
-  /// Files and config may disagree about a tied head: the config's word holds unless there is nothing to hold it with.
+  /// Files and config may disagree about a tied head: the config decides, unless the files have no head.
   void settle_tie() {
     const bool has_head = has(WeightRole::head), has_embedding = has(WeightRole::embedding);
     const std::string head = name_of_role(WeightRole::head);
@@ -158,7 +158,7 @@ class WeightPlanner {
     }
   }
 
-  /// A tied matrix may lie under the head's name.
+  /// Finds a tensor. A tied embedding may be stored under the head's name.
   const StoredTensor* find(WeightRole role, const std::string& name) const {
     const StoredTensor* tensor = checkpoint_.find(name);
     if (tensor == nullptr && role == WeightRole::embedding && plan_.tied_embeddings) {
@@ -167,7 +167,7 @@ class WeightPlanner {
     return tensor;
   }
 
-  /// In every layer that has the role, and of every expert or head.
+  /// Plans the tensor of every layer that has the role, and of every expert or head.
   Result<void> take_all(const TensorName& name) {
     const bool is_layered = is_of_layer(name.role);
     const std::int64_t n_parts = n_parts_of(name.role, config_);
@@ -185,7 +185,8 @@ class WeightPlanner {
     const StoredTensor* tensor = find(rule.role, name);
     const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
     const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
-    // Files of another layout (all experts in one tensor, other spellings) lack it under another name.
+    // An absent tensor (its file is missing) may be the reason; files with another layout (all experts in one tensor, other
+    // spellings) list it under another name.
     if (tensor == nullptr && !checkpoint_.absent().empty()) {
       Error error = checkpoint_.absence(name);
       if (!checkpoint_.absent().contains(name)) error.message += fmt::format("; {:.200} is needed", name);
@@ -223,7 +224,7 @@ class WeightPlanner {
     for (const PlannedWeight& weight : plan_.weights) {
       const std::int64_t n = n_numbers(weight);
       plan_.n_parameters += n;
-      // What stays in codes says nothing about the others.
+      // Weights that stay codes do not count for the type of the others.
       if (!kept_format(weight, storage_of({}, plan_.stored), config_)) {
         parameters[weight.tensor->type->dtype.value_or(kDecodedType)] += n;
       }
@@ -244,8 +245,8 @@ class WeightPlanner {
     return n;
   }
 
-  /// Parts of layers in which matrices that read the same rows of activations, packed once for all of them, have them in
-  /// different orders. These become numbers.
+  /// Records the parts of layers whose matrices read the same activations (packed once for all of them) in different input
+  /// orders. Those parts are decoded.
   void note_orders() {
     std::map<std::tuple<std::int64_t, std::int64_t, WeightRole>, std::span<const std::int32_t>> firsts;
     for (const PlannedWeight& weight : plan_.weights) {
@@ -263,14 +264,14 @@ class WeightPlanner {
     return !part || !disordered_.contains({weight.layer, *part});
   }
 
-  /// Those in which a matrix of the layers can stay.
+  /// Formats in which a layer's matrix can stay as it is stored.
   std::span<const kernels::WeightFormat> lasting_formats(const PlannedWeight& weight) const {
     const bool finds_inputs = orders_agree(weight) && !config_.latent.exists();
     return finds_inputs || !has_input_order(*weight.tensor) ? formats_of(*weight.tensor)
                                                             : std::span<const kernels::WeightFormat>();
   }
 
-  /// Among the parts of a layer. All of latent attention has one format.
+  /// The part whose format a matrix takes. All projections of latent attention have one format.
   MatrixPart format_part(const PlannedWeight& weight, MatrixPart part) const {
     return is_latent_projection(weight, config_) ? MatrixPart::attention_in : part;
   }
@@ -313,8 +314,9 @@ class WeightPlanner {
     }
   }
 
-  /// All matrices of a kind have one format where that is the best that each part can have, or where all can have one
-  /// without minimums, which would be wider codes for some. Returns whether parts keep different ones.
+  /// Gives all matrices of a kind one format if every part's best format is the same, or if there is a common format without
+  /// minimums; a common one with minimums would mean wider codes for some parts. Returns whether parts keep different
+  /// formats.
   static bool settle_kind(std::span<const std::array<CommonFormats, kMatrixParts>> of_layers, bool of_experts,
                           std::optional<kernels::WeightFormat>& format) {
     std::set<std::optional<kernels::WeightFormat>> kept;
@@ -343,7 +345,7 @@ class WeightPlanner {
     std::string causes;
     for (const auto& [cause, count] : n_by_cause)
       causes += fmt::format("{}{} tensor{}: {}", causes.empty() ? "" : "; ", count, count == 1 ? "" : "s", cause);
-    // Not in any other format alike: what each would take is a question of shapes, which lathe inspect answers.
+    // The message names no other format: the size of each depends on the shapes, which lathe inspect shows.
     plan_.warnings.push_back(fmt::format("quantized weights of {} bytes become {} of {} bytes while they are loaded ({})",
                                          bytes, name_of(kDecodedType), n * static_cast<std::int64_t>(size_of(kDecodedType)),
                                          causes));
@@ -357,8 +359,8 @@ class WeightPlanner {
   /// "layers.0.mlp.up_proj" of "layers.0.mlp.up_proj.weight".
   static std::string_view module_of(std::string_view name) { return name.substr(0, name.rfind('.')); }
 
-  /// An absent tensor is needed where its module is read (zero points and orders of quantized matrices are, where they are
-  /// there), and as the head.
+  /// An absent tensor is needed if another tensor of its module is read (zero points and orders of quantized matrices are
+  /// read where they exist), or if it is the head.
   Result<void> settle_absent() {
     std::set<std::string_view> modules;
     const std::string head = name_of_role(WeightRole::head);

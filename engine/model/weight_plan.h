@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightPlan: which tensor of a checkpoint goes where in a decoder, with every shape and type checked before a byte is read.
+// WeightPlan: the destination in a decoder of each tensor of a checkpoint, with every shape and type checked before a byte
+// is read.
 #pragma once
 
 #include <cstdint>
@@ -22,37 +23,38 @@ namespace lathe::engine {
 struct PlannedWeight {
   const StoredTensor* tensor = nullptr;
   WeightRole role = WeightRole::embedding;
-  std::int64_t layer = -1;                    ///< -1: of no layer
-  std::int64_t expert = -1;                   ///< or head, of roles that each has by itself; -1: of none
-  TensorLayout layout = TensorLayout::plain;  ///< in these files
-  TensorLayout usual = TensorLayout::plain;   ///< in the family's own
+  std::int64_t layer = -1;   ///< -1: not part of a layer
+  std::int64_t expert = -1;  ///< index of the expert, or of the head for roles that each head has; -1: neither
+  TensorLayout layout = TensorLayout::plain;  ///< layout in these files
+  TensorLayout usual = TensorLayout::plain;   ///< layout in the family's own files
 };
 
 struct WeightPlan {
   std::vector<PlannedWeight> weights;  ///< in the order of the files, so that disks are read forward
-  bool tied_embeddings = false;        ///< as the files have it: the config's word, unless there is no head
+  bool tied_embeddings = false;        ///< as the files are: the config decides, unless the files have no head
   std::int64_t n_parameters = 0;
-  std::int64_t n_bytes = 0;  ///< of the tensors that will be read
+  std::int64_t n_bytes = 0;  ///< size of the tensors that will be read
   StoredWeights stored = kernels::Dtype::f32;
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
-  NamePrefix prefix;                                     ///< of Architecture::prefixes, the one that the files have
-  std::vector<std::string> warnings;                     ///< tensors that nobody needs
+  NamePrefix prefix;                                     ///< the prefix among Architecture::prefixes that the files have
+  std::vector<std::string>
+      warnings;  ///< unneeded or missing tensors, contradictions about the tied head, codes that are decoded
 };
 
-/// A matrix of latent attention: it is cut, turned and laid across, so that its numbers are taken whatever the files have.
+/// True for a matrix of latent attention: it is split and transposed at load, so its weights are always decoded.
 bool is_latent_projection(const PlannedWeight& weight, const ModelConfig& config);
 
-/// The format in which a tensor's codes are packed as they are where `storage` says so: nothing is rounded again. Nothing:
-/// its numbers are taken.
+/// The format in which a tensor's codes are packed unchanged, without rounding, if `storage` allows it. nullopt: its weights
+/// are decoded.
 std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                  const ModelConfig& config);
 
-/// The same for the head that is the embeddings' tensor. Requires: an embedding.
+/// kept_format() of a head that is tied to the embeddings. Requires: the weight is the embedding or the head.
 std::optional<kernels::WeightFormat> kept_head_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                       const ModelConfig& config);
 
-/// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; names it, got,
-/// expected.
+/// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; the message names the
+/// tensor, got and expected.
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config);
 
 }  // namespace lathe::engine

@@ -8,7 +8,7 @@ namespace lathe::engine {
 
 namespace {
 
-// The first of each decides whether it is there.
+// The first role of each list decides whether the files use that spelling.
 constexpr WeightRole kFusedExperts[] = {WeightRole::expert_gate_up, WeightRole::expert_gate_up_bias};
 constexpr WeightRole kSplitExperts[] = {WeightRole::expert_gate, WeightRole::expert_up, WeightRole::expert_gate_bias,
                                         WeightRole::expert_up_bias};
@@ -32,7 +32,7 @@ std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int
   return {};
 }
 
-/// Of experts, of what chooses them, and of the expert that every row has.
+/// Shapes of routed experts, the router, and the shared expert.
 std::vector<std::int64_t> shape_of_experts(WeightRole role, const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size;
   switch (role) {

@@ -41,7 +41,7 @@ constexpr std::array kQuantizations = {Quantization{"bitsandbytes_4bit", WeightF
                                        Quantization{"fp8_weight_only", WeightFormat::fp8_weight_only},
                                        Quantization{"smoothquant", WeightFormat::int8_channel, kKeepsHead, kSmooths}};
 
-/// bitsandbytes_4bit has options of its own.
+/// The format of bitsandbytes_4bit follows from its own options.
 WeightFormat bnb_4bit_format(const EngineOptions& options) {
   constexpr WeightFormat kFormats[2][2][2] = {
       // [is_fp4][double_quant][weight_only]
@@ -52,7 +52,7 @@ WeightFormat bnb_4bit_format(const EngineOptions& options) {
   return kFormats[is_fp4 ? 1 : 0][options.bnb_4bit_use_double_quant ? 1 : 0][weight_only ? 1 : 0];
 }
 
-/// Codes stay, with their orders; all else is `numbers`.
+/// Stored codes stay, with their input orders; all other parts take the format `numbers`.
 LayerFormats forms_of(const StoredLayer& layer, const StoredWeights& stored, WeightFormat numbers) {
   LayerFormats forms(numbers, numbers);
   for (std::size_t i = 0; i < kMatrixParts; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightStorage: in which formats a decoder keeps its weights, and the names under which users ask for them.
+// WeightStorage: the formats in which a decoder keeps its weights, and the names by which users ask for them.
 #pragma once
 
 #include <optional>
@@ -14,34 +14,35 @@
 
 namespace lathe::engine {
 
-/// What a checkpoint has.
+/// Types and weight formats of a checkpoint's files.
 struct StoredWeights {
   StoredWeights(kernels::Dtype floating) : dtype(floating) {}  // NOLINT(google-explicit-constructor): as below
-  kernels::Dtype dtype;  ///< of most parameters that do not stay codes; what quantized ones become otherwise
-  /// What its codes are without rounding: of all matrices of the layers but those of experts, of all those, of the head.
-  /// Nothing: there are others among them.
+  kernels::Dtype dtype;  ///< most common among parameters that do not stay codes; also the type of decoded ones
+  /// Formats of the stored codes, kept without rounding: of the layers' matrices without experts, of all experts' matrices,
+  /// of the head. nullopt: they have no format in common.
   std::optional<kernels::WeightFormat> matrices{}, experts{}, head{};
-  /// Of each layer, where its matrices or experts are not all alike; else empty.
+  /// Formats of each layer, where its matrices or experts differ; else empty.
   std::vector<StoredLayer> layers{};
-  /// Rows of those codes, of some matrices at least, have an order of their own.
+  /// At least some matrices whose codes are kept have an input order (desc_act).
   bool matrices_are_ordered = false, experts_are_ordered = false;
 };
 
 struct WeightStorage {
-  /// Nothing quantized. Requires: a floating type.
+  /// All weights in one floating type, none quantized.
   WeightStorage(kernels::Dtype floating);  // NOLINT(google-explicit-constructor): a type is a way to store weights
 
-  kernels::Dtype dtype;            ///< of the embeddings; norms and biases are f32
-  kernels::WeightFormat matrices;  ///< of the layers, but for those of experts
+  kernels::Dtype dtype;            ///< type of the embeddings; norms and biases are f32
+  kernels::WeightFormat matrices;  ///< format of the layers' matrices without experts
   kernels::WeightFormat experts;
-  kernels::WeightFormat head;  ///< of the product that gives logits
-  /// An order of their inputs lies beside matrices that keep their codes: StoredWeights has the same codes so.
+  kernels::WeightFormat head;  ///< format of the product that gives logits
+  /// Matrices that keep their stored codes have an input order, as in StoredWeights.
   bool matrices_are_ordered = false, experts_are_ordered = false;
-  /// Of SmoothQuant; nothing: matrices are rounded as they are.
+  /// SmoothQuant's alpha; nullopt: matrices are rounded without smoothing.
   std::optional<double> smoothing_alpha{};
-  std::vector<LayerFormats> layers{};  ///< in the place of matrices and experts, where layers differ; else empty
+  std::vector<LayerFormats>
+      layers{};  ///< formats of each layer, in place of `matrices` and `experts`, where layers differ; else empty
 
-  bool has_input_orders() const;  ///< of any matrices of the layers
+  bool has_input_orders() const;  ///< true if any matrix of the layers has one
   LayerFormats of_layer(std::int64_t layer) const {
     return layers.empty() ? LayerFormats({matrices, matrices_are_ordered}, {experts, experts_are_ordered})
                           : layers[static_cast<std::size_t>(layer)];
@@ -52,24 +53,24 @@ struct WeightStorage {
 struct Quantization {
   std::string_view name;
   kernels::WeightFormat matrices;
-  bool keeps_head = false;  ///< leaves the head as it is, whatever `keep_head` says
-  bool smooths = false;     ///< moves the range of activations into the weights first
-  /// Of formats in groups: what `quantization_zero_point` makes of them.
+  bool keeps_head = false;  ///< leaves the head unquantized, whatever `keep_head` says
+  bool smooths = false;     ///< first moves the range of activations into the weights
+  /// The format that `quantization_zero_point` chooses, for formats in groups.
   std::optional<kernels::WeightFormat> with_zero_points{};
 };
 
 /// THE TABLE of quantizations, without "none".
 std::span<const Quantization> quantizations();
-/// Null: "none", or a name that is in no row.
+/// Null for "none" and for unknown names.
 const Quantization* find_quantization(std::string_view name);
 
-/// A value of the options `dtype` and `kv_cache_dtype`. Requires: one that the option table admits.
+/// Parses a value of the options `dtype` and `kv_cache_dtype`. Requires: a value that the option table admits.
 kernels::Dtype dtype_of(const std::string& value, kernels::Dtype when_auto);
 
-/// The formats that matrices, or experts, stay in, for people: "int4_g32_min + int8_g16". Empty: none.
+/// Names the formats in which matrices (or experts) stay, for people: "int4_g32_min + int8_g16". Empty: none.
 std::string kept_formats(const StoredWeights& stored, bool of_experts);
 
-/// What `options` ask for that checkpoint. Blocks stay what they are unless a quantization or a type is asked for.
+/// The storage that `options` ask for. Stored codes are kept unless a quantization or a type is asked for.
 WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stored);
 
 }  // namespace lathe::engine
