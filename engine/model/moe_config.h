@@ -30,7 +30,7 @@ struct MoeConfig {
   RouterScore score = RouterScore::softmax;
   bool normalises = false;  ///< the expert weights of a row are divided by their sum
   double scale = 1;         ///< factor of the expert weights, after normalising
-  double jitter = 0;        ///< sparse_mixer: half of the distance, as a share of the larger logit
+  double jitter = 0;  ///< sparse_mixer: half of the admitted distance to the best logit, relative to the larger of the two
   std::int64_t n_groups = 1, topk_groups = 1;
   GroupScore group_score = GroupScore::largest;
   bool has_router_bias = false;

@@ -33,7 +33,7 @@ struct RopeConfig {
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;
   double low_freq_factor = 1, high_freq_factor = 4;   ///< llama3
-  std::int64_t original_max_position_embeddings = 0;  ///< dynamic, llama3, yarn and longrope
+  std::int64_t original_max_position_embeddings = 0;  ///< dynamic, llama3, yarn, longrope, and query_growth
   double beta_fast = 32, beta_slow = 1;               ///< yarn: rotations that bound the blend
   bool truncate = true;                               ///< yarn: the bounds are rounded to whole dimensions
   std::optional<double> attention_factor{};           ///< yarn, longrope: factor of cosines and sines, if given

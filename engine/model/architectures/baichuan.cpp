@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Baichuan 1 and 2: Llama with Q, K and V in one tensor; the 13B has ALiBi, and Baichuan 2 a head of rows of length 1.
+// Baichuan 1 and 2: Llama with Q, K and V in one tensor; the 13B has ALiBi, and Baichuan 2 a head whose rows have length 1.
 // Source: Yang et al. 2023 (Baichuan 2), and the code in the model's own folder.
 #include "engine/model/alibi.h"
 #include "engine/model/standard_config.h"
@@ -10,13 +10,13 @@ extern const Architecture kBaichuan;
 
 namespace {
 
-// Q, K and V lie apart in GGUF files.
+// GGUF files have separate tensors for Q, K and V.
 constexpr auto kTensors =
     joined(kLlamaEnds, kLlamaNorms, kLlamaMlp, std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.W_pack.weight"}},
            kLlamaAttention);
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  // The 13B has no word for its positions but its width, and calls its context otherwise.
+  // No key names the 13B's ALiBi, so its width decides; its context length has another key.
   const bool is_13b = reader.integer_or("hidden_size", 0, 0, kMaxWidth) == 5120;
   read_sizes(reader, config, {.n_positions = 4096},
              {.kv_heads = "",

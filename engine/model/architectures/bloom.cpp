@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bloom: ALiBi, a norm behind the embeddings. Source: BigScience 2022; Hugging Face transformers, BloomConfig.
+// Bloom: ALiBi, and a norm after the embeddings. Source: BigScience 2022; Hugging Face transformers, BloomConfig.
 #include "engine/model/alibi.h"
 #include "engine/model/standard_config.h"
 

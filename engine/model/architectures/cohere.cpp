@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command R: layer norms without bias, one for both parts. Source: Hugging Face transformers, CohereConfig.
+// Command R: layer norms without bias, one for both attention and MLP. Source: Hugging Face transformers, CohereConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

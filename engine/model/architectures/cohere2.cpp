@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command R7B, A: as Command R; three layers in four slide, the others have no positions. Source: Hugging Face transformers,
-// Cohere2Config.
+// Command R7B, A: as Command R, but three layers in four have a sliding window and RoPE, the others neither. Source: Hugging
+// Face transformers, Cohere2Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

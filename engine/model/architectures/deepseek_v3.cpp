@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepSeek-V3, R1, Kimi K2. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV3Config. The layer that predicts
-// a second token is left out.
+// DeepSeek-V3, R1, Kimi K2. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV3Config. The layer for multi-token
+// prediction is left out.
 #include "engine/model/deepseek_config.h"
 
 namespace lathe::engine {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EXAONE 4: norms behind the parts; where some layers slide, those that see all have no positions. Source: Hugging Face
-// transformers, Exaone4Config.
+// EXAONE 4: norms after attention and MLP; in models with sliding windows, layers that see the whole context have no RoPE.
+// Source: Hugging Face transformers, Exaone4Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -15,7 +15,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   norm_queries(config, QkNorm::head);
   const std::int64_t window =
       reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
-  // Files that list their layers may have the pattern as a word ("LLLG"), those without windows as 0.
+  // Files with layer_types may have the pattern as text ("LLLG"), files without windows as 0.
   const bool has_period = window > 0 && !reader.has("layer_types");
   const std::int64_t period = has_period ? reader.integer_or("sliding_window_pattern", 4, 1, kMaxLayers) : 1;
   read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });

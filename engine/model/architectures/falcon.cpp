@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Falcon 7B, 40B, 180B, RW and 2 11B. Source: Almazrouei et al. 2023; Hugging Face transformers, FalconConfig. The ALiBi of
-// RW is built in bfloat16, whatever type the weights have: positions, slopes and their products are rounded to it.
+// RW is computed in bfloat16, whatever type the weights have: positions, slopes and their products are rounded to it.
 #include <cmath>
 
 #include "engine/model/alibi.h"
@@ -38,7 +38,7 @@ constexpr std::array kTensors = {
 constexpr std::array<std::string_view, 3> kOtherNames = {"RWForCausalLM", "RefinedWeb", "RefinedWebModel"};
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
-  // The first files call the model RefinedWeb, and name their KV heads only where they are of the new kind.
+  // The first files name the model RefinedWeb, and have a key for KV heads only if the architecture is the new one.
   const bool has_old_kv_heads = reader.has("n_head_kv") && !reader.has("num_kv_heads");
   const bool is_new = reader.boolean_or("new_decoder_architecture", has_old_kv_heads);
   const bool has_one_kv_head = !is_new && reader.boolean_or("multi_query", true);

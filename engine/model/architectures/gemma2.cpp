@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemma 2: norms around the parts, soft caps, every second layer slides. Source: Gemma Team 2024; Hugging Face transformers,
-// Gemma2Config.
+// Gemma 2: norms before and after attention and MLP, soft caps, a sliding window in every second layer. Source: Gemma Team
+// 2024; Hugging Face transformers, Gemma2Config.
 #include "engine/model/gemma_config.h"
 #include "engine/model/standard_config.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemma 3, text: norms around the parts, normalised Q and K, one layer in six sees all, the others have a RoPE of their own.
-// Source: Gemma Team 2025; Hugging Face transformers, Gemma3TextConfig.
+// Gemma 3, text: norms before and after attention and MLP, normalised Q and K; one layer in six sees the whole context, the
+// others have a window and their own RoPE. Source: Gemma Team 2025; Hugging Face transformers, Gemma3TextConfig.
 #include "engine/model/gemma_config.h"
 #include "engine/model/standard_config.h"
 
@@ -10,7 +10,7 @@ extern const Architecture kGemma3;
 
 namespace {
 
-/// In older files a key of its own, never scaled.
+/// RoPE of the layers with a window. Older files have its theta in a separate key, without scaling.
 RopeConfig read_local_rope(ConfigReader& reader, const ModelConfig& config) {
   const RopeDefaults defaults{.theta = 1e4, .rotary_dim = config.head_dim};
   if (reader.has("rope_parameters.sliding_attention")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GLM: half of each head turns, in neighbouring pairs. Source: Hugging Face transformers, GlmConfig.
+// GLM: RoPE rotates half of each head, in adjacent pairs. Source: Hugging Face transformers, GlmConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -8,7 +8,7 @@ extern const Architecture kGlm;
 
 namespace {
 
-// Older GGUF files have Q, K and V in one.
+// Older GGUF files have Q, K and V in one tensor.
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
                                  std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.qkv_proj.weight"},
                                             TensorName{WeightRole::qkv_bias, "layers.{}.self_attn.qkv_proj.bias"},

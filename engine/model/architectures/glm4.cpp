@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GLM-4 (0414): as GLM, with norms around the parts. Source: Hugging Face transformers, Glm4Config.
+// GLM-4 (0414): as GLM, with norms before and after attention and MLP. Source: Hugging Face transformers, Glm4Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2. Its matrices lie transposed. Source: Radford et al. 2019; Hugging Face transformers, GPT2Config.
+// GPT-2. Its matrices are stored transposed. Source: Radford et al. 2019; Hugging Face transformers, GPT2Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

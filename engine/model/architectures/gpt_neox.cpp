@@ -27,7 +27,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "embed_out.weight"},
 };
 
-// Masks and angles that older versions of transformers saved.
+// Masks and frequencies that older versions of transformers saved.
 constexpr std::array<std::string_view, 3> kIgnored = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"};
 
 constexpr std::array kPrefixes = {NamePrefix{"gpt_neox."}, NamePrefix{}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpt-oss: experts in every layer with biases and a clamped gate, every second layer slides, a sink for each head.
-// Source: OpenAI 2025; Hugging Face transformers, GptOssConfig. GGUF files hold gate and up of experts apart.
+// gpt-oss: experts with biases and a clamped gate in every layer, a sliding window in every second layer, a sink for each
+// head. Source: OpenAI 2025; Hugging Face transformers, GptOssConfig. GGUF files have separate tensors for gate and up of
+// experts.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -9,7 +10,7 @@ extern const Architecture kGptOss;
 
 namespace {
 
-// What the kernels compute.
+// Constants of the kernels' clamped SiLU.
 constexpr double kAlpha = 1.702, kLimit = 7;
 
 constexpr auto kTensors = joined(
@@ -30,7 +31,7 @@ constexpr auto kTensors = joined(
         TensorName{WeightRole::expert_down_bias, "layers.{}.mlp.experts.{}.down_proj.bias"},
     });
 
-/// Stretched even where the file says nothing.
+/// RoPE of a file without a RoPE object is scaled by YaRN, too.
 RopeConfig read_stretched_rope(ConfigReader& reader, const ModelConfig& config) {
   const RopeDefaults defaults{.theta = 150000, .rotary_dim = config.head_dim};
   RopeConfig rope = read_rope(reader, defaults, config.max_position_embeddings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Granite 3: multipliers of the embeddings, the parts, the scores and the logits. Source: Hugging Face transformers,
-// GraniteConfig.
+// Granite 3: multipliers of the embeddings, of the outputs of attention and MLP, of the scores and of the logits. Source:
+// Hugging Face transformers, GraniteConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

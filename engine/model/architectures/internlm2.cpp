@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// InternLM 2 and 2.5: Llama with Q, K and V of each group in one tensor. Source: Cai et al. 2024.
+// InternLM 2 and 2.5: Llama with Q, K and V of each KV group in one tensor. Source: Cai et al. 2024.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -13,7 +13,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::attention_norm, "layers.{}.attention_norm.weight"},
     TensorName{WeightRole::qkv, "layers.{}.attention.wqkv.weight", TensorLayout::kv_groups},
     TensorName{WeightRole::qkv_bias, "layers.{}.attention.wqkv.bias", TensorLayout::kv_groups},
-    // As GGUF files have them.
+    // Names for GGUF files, which have separate tensors for Q, K and V.
     TensorName{WeightRole::q, "layers.{}.attention.wq.weight"},
     TensorName{WeightRole::k, "layers.{}.attention.wk.weight"},
     TensorName{WeightRole::v, "layers.{}.attention.wv.weight"},

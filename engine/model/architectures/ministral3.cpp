@@ -8,7 +8,7 @@ extern const Architecture kMinistral3;
 
 namespace {
 
-/// Stretched even where the file says nothing; a theta outside the object is not read then.
+/// RoPE of a file without a RoPE object: scaled by YaRN, too; a rope_theta at top level is then ignored.
 RopeConfig usual_rope(const ModelConfig& config) {
   return {.theta = 1e6,
           .rotary_dim = config.head_dim,

@@ -10,7 +10,7 @@ namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
-  // A missing window is the one of the first release; an explicit null is none.
+  // An absent sliding_window means the one of the first release; an explicit null means none.
   const std::int64_t window =
       reader.is_null("sliding_window") ? 0 : reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });

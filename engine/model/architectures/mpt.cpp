@@ -29,13 +29,13 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
               .heads = "n_heads",
               .kv_heads = "",
               .positions = "max_seq_len"});
-  config.intermediate_size = 4 * config.hidden_size;  // whatever expansion_ratio says: so does transformers
+  config.intermediate_size = 4 * config.hidden_size;  // expansion_ratio is ignored, as in transformers
   read_layer_norm(reader, config, "layer_norm_epsilon", 1e-5, false);
   config.activation = kernels::Activation::gelu;
   config.is_gated = false;
   config.clip_qkv = reader.number_or("attn_config.clip_qkv", 0, 0, 1e6);
   config.attention_scale = reader.number_or("attn_config.softmax_scale", 0, 0, 1e6);
-  // As the models were trained; transformers takes 8 whatever the key says.
+  // alibi_bias_max is applied, as in training; transformers always takes 8.
   config.alibi_slopes = alibi_slopes(config.n_heads, reader.number_or("attn_config.alibi_bias_max", 8, 1e-3, 1e3));
   if (!reader.boolean_or("attn_config.alibi", true)) reader.unmet("learned positions (attn_config.alibi)");
   if (reader.boolean_or("attn_config.qk_ln", false)) reader.unmet("normalised Q and K (attn_config.qk_ln)");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OLMo 2: norms behind the parts, Q and K normalised over all heads. Source: OLMo et al. 2024; Hugging Face transformers,
-// Olmo2Config.
+// OLMo 2: norms after attention and MLP, Q and K normalised over all heads. Source: OLMo et al. 2024; Hugging Face
+// transformers, Olmo2Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

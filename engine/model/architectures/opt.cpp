@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OPT. Positions are learned, from row 2 on. Source: Zhang et al. 2022; Hugging Face transformers, OPTConfig.
+// OPT. Positions are learned and begin at row 2 of their table. Source: Zhang et al. 2022; Hugging Face transformers,
+// OPTConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -38,7 +39,7 @@ constexpr std::array kPrefixes = {NamePrefix{"model.decoder."}, NamePrefix{"deco
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true}, {.inner = "ffn_dim", .kv_heads = ""});
-  config.norm = {.kind = kernels::NormKind::layer, .eps = 1e-5, .has_bias = true};  // transformers reads no key for it
+  config.norm = {.kind = kernels::NormKind::layer, .eps = 1e-5, .has_bias = true};  // transformers reads no key for eps
   config.activation = read_activation(reader, "activation_function", "relu");
   config.is_gated = false;
   config.qkv_bias = config.attention_out_bias = config.mlp_bias = reader.boolean_or("enable_bias", true);

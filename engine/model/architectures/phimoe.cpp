@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phi-3.5-MoE: Mixtral with layer norms, biases, longrope and SparseMixer. Source: Abdin et al. 2024; Hugging Face
-// transformers, PhimoeConfig. transformers 5 takes the short factors of longrope beyond the old context too; here the long
-// ones are taken there, as the model was trained.
+// transformers, PhimoeConfig. transformers 5 uses longrope's short factors also beyond the original context; here the long
+// factors are used there, as the model was trained.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -16,7 +16,7 @@ constexpr auto kTensors =
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
-  read_layer_norm(reader, config, "rms_norm_eps", 1e-5);  // whatever the key says
+  read_layer_norm(reader, config, "rms_norm_eps", 1e-5);  // a layer norm, in spite of the key's name
   read_whole_rope(reader, config, 1e6);
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);

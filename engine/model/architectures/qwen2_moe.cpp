@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qwen 1.5 and 2 MoE: Qwen 2 with experts, one of which all rows share. Source: Hugging Face transformers, Qwen2MoeConfig.
+// Qwen 1.5 and 2 MoE: Qwen 2 with routed experts and a shared one. Source: Hugging Face transformers, Qwen2MoeConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
 
-/// Every second layer slides below layer `max_window_layers`: not what Qwen 2 makes of the same keys.
+/// Sets windows in every second layer below `max_window_layers`. Qwen 2 reads the same keys otherwise.
 void read_lower_windows(ConfigReader& reader, ModelConfig& config) {
   const bool slides = reader.boolean_or("use_sliding_window", false);
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 0, kMaxPositions);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoBERTa and XLM-RoBERTa (multilingual E5, BGE-M3): BERT whose positions begin behind the row of padding.
-// Source: Liu et al. 2019; Conneau et al. 2019; Hugging Face transformers, RobertaConfig.
+// RoBERTa and XLM-RoBERTa (multilingual E5, BGE-M3): BERT whose positions begin after the row of the padding token. Source:
+// Liu et al. 2019; Conneau et al. 2019; Hugging Face transformers, RobertaConfig.
 #include "engine/model/bert_config.h"
 
 namespace lathe::engine {

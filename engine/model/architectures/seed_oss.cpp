@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seed-OSS: Llama with biases of its queries, keys and values. Source: Hugging Face transformers, SeedOssConfig.
+// Seed-OSS: Llama with biases on Q, K and V. Source: Hugging Face transformers, SeedOssConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmolLM3: every fourth layer has no positions. Source: Hugging Face transformers, SmolLM3Config.
+// SmolLM3: every fourth layer has no RoPE. Source: Hugging Face transformers, SmolLM3Config.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

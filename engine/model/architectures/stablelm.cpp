@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StableLM 2, 3B and 12B: layer norms, a quarter of each head turns; 12B normalises each head of Q and K by itself. Source:
-// Hugging Face transformers, StableLmConfig.
+// StableLM 2, 3B and 12B: layer norms, RoPE on a quarter of each head; the 12B normalises each head of Q and K with its own
+// weight. Source: Hugging Face transformers, StableLmConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {

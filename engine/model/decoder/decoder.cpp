@@ -14,7 +14,7 @@ LinearShape head_shape(const ModelConfig& config) { return {config.vocab_size, c
 LinearShape out_shape(const ModelConfig& config) { return {config.embedding_size, config.hidden_size, false}; }
 bool projects_back(const ModelConfig& config) { return config.has_head && config.projects_embeddings(); }
 
-/// Every row divided by its length.
+/// Divides each row by its length.
 void normalise_rows(const TensorView& rows) {
   for (std::int64_t i = 0; i < rows.dim(0); ++i) {
     float* const row = rows.row<float>(i);
@@ -42,7 +42,7 @@ Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& co
   return decoder;
 }
 
-/// What lies before and behind the layers.
+/// Allocates the embeddings, the final norm and the head.
 Result<void> Decoder::allocate_ends(kernels::Backend& backend) {
   LATHE_TRY(embedding_, Embedding::create(backend, config_, storage_.dtype, storage_.head));
   if (projects_back(config_)) {

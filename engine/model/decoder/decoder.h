@@ -17,29 +17,28 @@ namespace lathe::engine {
 /// Owns: the weights. Thread: one at a time, as its backend.
 class Decoder {
  public:
-  /// Takes the memory; accept() fills it, and quantizes as it does. Errors: resource_exhausted.
+  /// Allocates the memory of the weights; accept() fills and quantizes it. Errors: resource_exhausted.
   static Result<Decoder> create(kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
                                 std::int64_t max_model_len);
-  /// Units: bytes of weights that create() takes, without the angles of RoPE.
+  /// Units: bytes of weights that create() allocates, without the tables of RoPE.
   static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage);
 
-  /// Puts one tensor of a checkpoint in its place. `source`: the shape of shape_of(role), any floating type, aligned; of
-  /// a matrix also the blocks of its format, as Backend::pack_rows takes them. Embeddings that are the head too come once
-  /// more, as that.
+  /// Packs one tensor of a checkpoint. `source`: the shape of shape_of(role), any floating type, aligned; for a matrix also
+  /// blocks of its format, as Backend::pack_rows takes them. Tied embeddings are passed twice, the second time as the head.
   void accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const kernels::TensorView& source,
               std::int64_t expert = -1);
 
-  /// The order of the inputs in the blocks of a matrix of the layers; empty: the usual one. Requires: a storage with orders.
+  /// Sets the input order of a layer's matrix; empty: the identity. Requires: a storage with input orders.
   void accept_order(WeightRole role, std::int64_t layer, std::span<const std::int32_t> order, std::int64_t expert = -1) {
     layers_[static_cast<std::size_t>(layer)].accept_order(role, order, expert);
   }
 
-  /// All that accept() fills. Empty where the backend keeps its matrices in a way of its own.
+  /// The buffers that accept() fills. Empty if the backend keeps packed matrices in a form of its own.
   WeightImage image();
 
-  /// Runs the rows of a step and leaves their logits in step.logits. Requires: the model has a head.
+  /// Computes the rows of a step and leaves their logits in step.logits. Requires: the model has a head.
   void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
-  /// Runs the rows of a step. Returns their states [M, H] behind the final norm, in the buffers of the step.
+  /// Computes the rows of a step. Returns their hidden states [M, H] after the final norm, in the buffers of the step.
   kernels::TensorView hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
                              const StepBuffers& step) const;
 
@@ -52,7 +51,7 @@ class Decoder {
  private:
   Result<void> allocate_ends(kernels::Backend& backend);
   void load_head(kernels::Backend& backend, const kernels::TensorView& source);
-  /// Leaves the residual stream behind the last layer in step.residual.
+  /// Leaves the residual stream after the last layer in step.residual.
   void run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
   void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
 
@@ -62,7 +61,7 @@ class Decoder {
   Embedding embedding_;
   std::vector<DecoderLayer> layers_;
   NormLayer final_norm_;
-  std::optional<Linear> embedding_out_;  ///< [E, H], where E is not H
+  std::optional<Linear> embedding_out_;  ///< [E, H], if the embedding size E differs from H
   std::optional<Linear> head_;           ///< a packed copy of the embeddings when they are tied
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the weights of a checkpoint into a decoder, a tensor at a time, and gives the file's pages back behind itself.
+// Reads the weights of a checkpoint into a decoder, one tensor at a time, and releases the file's pages after each.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace lathe::engine {
 
-/// Gets the bytes read so far after each tensor; false stops.
+/// Receives the bytes read so far, after each tensor; returning false cancels the load.
 using WeightObserver = std::function<bool(std::int64_t bytes_done)>;
 
-/// Returns warnings: tensors that hold NaN or infinity. Peak memory: the decoder and about two tensors of the file; with a
-/// smoothing one more, in f32. Errors: cancelled.
+/// Returns warnings: tensors with NaN or infinity. Peak memory: the decoder and about two tensors of the file; with
+/// smoothing one more tensor, in f32. Errors: cancelled.
 Result<std::vector<std::string>> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,
                                               const WeightPlan& plan, const WeightObserver& observer,
                                               const Smoothing& smoothing = {});

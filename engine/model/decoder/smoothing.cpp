@@ -14,16 +14,14 @@ using kernels::TensorView;
 namespace {
 
 constexpr float kSmallest = 1e-5F;
-// What is converted at a time: bounds the memory beside the tensor.
+// Elements that are converted at a time; bounds the memory in addition to the tensor.
 constexpr std::int64_t kFloatsAtATime = 1LL << 20;
-// Columns that a thread looks at in one go.
+// Columns of one work item of a thread.
 constexpr std::int64_t kStripe = 256;
 
-bool is_norm_bias(WeightRole role) {
-  return role == WeightRole::attention_norm_bias || role == WeightRole::mlp_norm_bias;
-}
+bool is_norm_bias(WeightRole role) { return role == WeightRole::attention_norm_bias || role == WeightRole::mlp_norm_bias; }
 
-/// body(begin, end) over stripes of columns, on the backend's threads.
+/// Calls body(begin, end) for stripes of columns, on the backend's threads.
 template <class Body>
 void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& body) {
   backend.parallel_for((n_columns + kStripe - 1) / kStripe, [&](std::int64_t begin, std::int64_t end) {
@@ -67,7 +65,7 @@ TensorView Smoothing::applied(kernels::Backend& backend, const PlannedWeight& we
   smooth.dtype = Dtype::f32;
   copy_converted(backend, smooth, source);
   const bool is_norm = source.rank == 1;
-  // A norm of 1 + w is (1 + w) / s afterwards.
+  // A norm that computes 1 + w stores w' with 1 + w' = (1 + w) / s.
   const float whole = is_norm && plus_one && !is_norm_bias(weight.role) ? 1.0F : 0.0F;
   const std::int64_t n_rows = is_norm ? 1 : source.dim(0);
   const auto n = static_cast<std::int64_t>(factors.size());

@@ -15,26 +15,26 @@ namespace lathe::engine {
 struct StepBuffers {
   kernels::TensorView residual;        ///< [M, H]
   kernels::TensorView normed;          ///< [M, H]
-  kernels::TensorView delta;           ///< [M, H], what the last part adds to the residual stream
+  kernels::TensorView delta;           ///< [M, H], the output of attention or MLP, to be added to the residual stream
   kernels::TensorView qkv;             ///< [M, q_size + 2 kv_size]
   kernels::TensorView attention;       ///< [M, q_size]
-  kernels::TensorView q_a_proj;        ///< [M, R_q] and
-  kernels::TensorView heads;           ///< [M, n_heads times the wider of Q and V]: of latent attention, else of width 0
-  kernels::TensorView router_logits;   ///< [M, E]; this and what follows where layers have experts, else of width 0
-  kernels::TensorView chosen;          ///< [M, 2 top_k], as Chosen
+  kernels::TensorView q_a_proj;        ///< [M, R_q], the latent of Q; of latent attention, else of width 0
+  kernels::TensorView heads;           ///< [M, n_heads times the wider of Q and V]; of latent attention, else of width 0
+  kernels::TensorView router_logits;   ///< [M, n_experts]; this and the next six are of width 0 without experts
+  kernels::TensorView chosen;          ///< [M, 2 top_k], top_k elements of type Chosen
   kernels::TensorView expert_in;       ///< [M, H], rows of one expert
   kernels::TensorView expert_out;      ///< [M, H]
-  kernels::TensorView expert_rows;     ///< [M, chosen], numbers of rows by expert, i32
-  kernels::TensorView expert_weights;  ///< [M, chosen], beside them
+  kernels::TensorView expert_rows;     ///< [M, top_k] i32, indices of rows, sorted by expert
+  kernels::TensorView expert_weights;  ///< [M, top_k], the weights of expert_rows
   kernels::TensorView shared_gate;     ///< [M, 1]
-  kernels::TensorView embedded;        ///< [M, E], rows of embeddings that are projected to H; else E is 0
-  kernels::TensorView last;            ///< [R, H], rows of the residual stream that get logits
+  kernels::TensorView embedded;        ///< [M, E], rows of the embedding table if projected to H; else E is 0
+  kernels::TensorView last;            ///< [R, H], rows of the residual stream that need logits
   kernels::TensorView last_normed;     ///< [R, H]
-  kernels::TensorView projected;       ///< [R, E], what the head reads where it was projected back
+  kernels::TensorView projected;       ///< [R, E], input of the head if projected back to the embedding size E
   kernels::TensorView logits;          ///< [R, V]
 };
 
-/// Owns: one buffer, cut into the parts of StepBuffers.
+/// Owns: one buffer, divided into the views of StepBuffers.
 class Activations {
  public:
   /// Errors: resource_exhausted.
@@ -43,7 +43,7 @@ class Activations {
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows);
 
-  /// Requires: no more rows than create() was told.
+  /// Requires: at most the rows that create() was given.
   StepBuffers for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const;
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
   std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(buffer_.data()), buffer_.n_bytes()}; }

@@ -13,7 +13,7 @@ LinearShape qkv_shape(const ModelConfig& config) {
 
 LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.q_size(), config.attention_out_bias}; }
 
-/// Numbers that the norm of n_heads heads has; 0: there is none.
+/// Elements of the norm of n_heads heads; 0: no norm.
 std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
   switch (config.qk_norm) {
     case QkNorm::none: return 0;

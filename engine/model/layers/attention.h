@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention: grouped heads over a paged KV cache. Q, K and V lie in one matrix, so that a row of activations is read once.
+// Attention: grouped-query attention over a paged KV cache. One matrix holds Q, K and V, so that a row of activations is
+// read once.
 #pragma once
 
 #include "engine/model/layer_formats.h"
@@ -12,12 +13,12 @@
 
 namespace lathe::engine {
 
-/// What one layer reads beside the rows of a step.
+/// Inputs of one layer's attention, in addition to the rows of a step.
 struct AttentionContext {
   const ModelConfig& config;
   const LayerConfig& layer;
   const ModelInput& input;
-  const RopeTable* rope;  ///< null: none
+  const RopeTable* rope;  ///< null: no RoPE
   const kernels::KvLayer& kv;
   const KvRows& rows;
 };
@@ -39,7 +40,7 @@ class Attention {
     return qkv_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + k_norm_.n_bytes() + sinks_.n_bytes();
   }
 
-  /// delta [M, H] = attention of the rows that `in` gives, whose K and V go into the cache.
+  /// delta [M, H] = attention of the rows that `in` gives; their K and V are written to the cache.
   void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
                const StepBuffers& step) const;
 

@@ -16,7 +16,7 @@ void add_pending(Backend& backend, const StepBuffers& step, Delta before) {
   if (before == Delta::pending) backend.add(step.residual, step.delta);
 }
 
-/// What a half reads, what is pending added.
+/// Input of a half: the residual stream, with the pending delta to add first and the norm before the half.
 HalfInput input_of(const ModelConfig& config, const NormLayer& norm, const StepBuffers& step, Delta before) {
   const bool is_first = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
   HalfInput in{.x = step.residual, .delta = before == Delta::pending ? step.delta : TensorView()};
@@ -27,7 +27,7 @@ HalfInput input_of(const ModelConfig& config, const NormLayer& norm, const StepB
   return in;
 }
 
-/// The rows themselves, for halves whose first operation is not one that takes a HalfInput.
+/// The normalised rows, for halves whose first operation does not take a HalfInput.
 TensorView prepared_rows(Backend& backend, const HalfInput& in) {
   if (!in.norm) {
     if (in.delta.data != nullptr) backend.add(in.x, in.delta);
@@ -41,7 +41,7 @@ TensorView prepared_rows(Backend& backend, const HalfInput& in) {
   return in.normed;
 }
 
-/// What follows a part: `norm` is the one of the part, `out_norm` the one behind it.
+/// Scales and normalises the output of a half: `norm` is the norm of the half, `out_norm` the one after it.
 Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& norm, const NormLayer& out_norm,
                 const StepBuffers& step) {
   if (config.norm_place == NormPlace::around) backend.norm(step.delta, step.delta, out_norm.view());
@@ -183,7 +183,7 @@ void DecoderLayer::accept_order(WeightRole role, std::span<const std::int32_t> o
   for (Linear* matrix : matrices_of(role, expert)) matrix->load_order(order);
 }
 
-/// Beside attention the MLP reads what attention reads: the sum comes after its input has been made.
+/// A parallel MLP reads the same stream as attention, so attention's output is added after the MLP's input is computed.
 Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
   const ModelConfig& config = context.config;
   const HalfInput in = input_of(config, attention_norm_, step, before);
@@ -200,7 +200,7 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
 }
 
 Delta DecoderLayer::feed_forward(Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const {
-  const bool has_input = config.is_parallel();  // attend() has left it
+  const bool has_input = config.is_parallel();  // attend() has left it in step.normed
   const HalfInput in = has_input ? HalfInput{.x = step.normed} : input_of(config, mlp_norm_, step, before);
   if (experts_) {
     experts_->forward(backend, config, prepared_rows(backend, in), step);

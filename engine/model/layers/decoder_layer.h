@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecoderLayer: attention and MLP, each added to the residual stream, with norms where NormPlace has them.
+// DecoderLayer: attention and MLP, each added to the residual stream, with norms at NormPlace.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace lathe::engine {
 
-/// What step.delta holds between the parts.
+/// Content of step.delta between the halves (attention, MLP) of the layers.
 enum class Delta : std::uint8_t {
   none,    ///< nothing
-  pending  ///< what the last part adds to the residual stream, and has not added yet
+  pending  ///< the last half's output, not yet added to the residual stream
 };
 
 class DecoderLayer {
@@ -26,20 +26,20 @@ class DecoderLayer {
   static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config,
                               const LayerConfig& layer);
 
-  /// Puts one tensor of the layer in its place, as Decoder::accept.
+  /// Packs one tensor of the layer, as Decoder::accept does.
   void accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source,
               std::int64_t expert = -1);
-  /// As Decoder::accept_order.
+  /// Sets an input order, as Decoder::accept_order does.
   void accept_order(WeightRole role, std::span<const std::int32_t> order, std::int64_t expert);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 
-  /// Runs both halves. A half adds what is pending to the residual stream first, so that a norm and the sum before it are
-  /// one operation. Returns what it leaves.
+  /// Runs both halves. Each first adds the pending delta to the residual stream, so that this sum and the norm after it are
+  /// one operation. Returns the state of step.delta.
   Delta forward(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
     return feed_forward(backend, context.config, step, attend(backend, context, step, before));
   }
-  /// Where norms stand before the parts, each half leaves the input of its first products in step.normed.
+  /// Runs the first half. With norms before the parts, each half leaves the input of its first products in step.normed.
   Delta attend(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const;
   Delta feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const;
 
@@ -51,9 +51,9 @@ class DecoderLayer {
 
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;
   std::optional<Attention> attention_;
-  std::optional<LatentAttention> latent_attention_;  ///< in place of it
+  std::optional<LatentAttention> latent_attention_;  ///< in place of attention_
   std::optional<Mlp> mlp_;
-  std::optional<Experts> experts_;  ///< in place of the MLP
+  std::optional<Experts> experts_;  ///< in place of mlp_
 };
 
 }  // namespace lathe::engine

@@ -12,7 +12,7 @@ using kernels::TensorView;
 
 namespace {
 
-// Large enough that handing out a piece costs nothing beside converting it.
+// Large enough that distributing the pieces costs little compared with converting them.
 constexpr std::int64_t kPiece = 1 << 16;
 
 float load(const TensorView& from, std::int64_t i) {

@@ -11,7 +11,7 @@
 
 namespace lathe::engine {
 
-/// Owns: the buffer behind view().
+/// Owns: the buffer of view().
 class DeviceTensor {
  public:
   DeviceTensor() = default;
@@ -19,7 +19,7 @@ class DeviceTensor {
   static Result<DeviceTensor> allocate(kernels::Backend& backend, kernels::Dtype dtype,
                                        std::initializer_list<std::int64_t> shape);
 
-  /// data is null when nothing was allocated: what operations take for "no bias".
+  /// data is null if nothing was allocated, which operations read as "no bias".
   const kernels::TensorView& view() const { return view_; }
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
   std::span<std::byte> bytes() { return {static_cast<std::byte*>(buffer_.data()), buffer_.n_bytes()}; }

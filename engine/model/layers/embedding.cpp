@@ -10,7 +10,7 @@ namespace {
 
 LinearShape in_shape(const ModelConfig& config) { return {config.hidden_size, config.embedding_size, false}; }
 
-/// What embeddings are multiplied with is a number of their own type.
+/// The multiplier of the embeddings, rounded to the type of the table.
 float multiplier(const ModelConfig& config, Dtype dtype) {
   const auto factor = static_cast<float>(config.embedding_multiplier);
   switch (dtype) {

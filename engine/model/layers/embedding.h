@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding: token ids to the residual stream: a row of the table, scaled, projected, with learned positions, a type and a
-// norm, each where the model has it.
+// Embedding: from token ids to the residual stream. A row of the table is scaled, projected, added to learned positions and
+// token types, and normalised, each as far as the model has it.
 #pragma once
 
 #include "engine/model/architecture.h"
@@ -12,23 +12,23 @@
 
 namespace lathe::engine {
 
-/// Shapes: V vocabulary, E embedding size, H hidden size, P learned positions, T types. table [V, E], positions [P, H], types [T, H];
-/// in [H, E].
+/// Shapes: V vocabulary, E embedding size, H hidden size, P learned positions, T token types. table [V, E], positions [P,
+/// H], types [T, H]; in [H, E].
 class Embedding {
  public:
-  /// `dtype`: of the table and the positions; `format`: of the projection. Errors: resource_exhausted.
+  /// `dtype`: type of the table, the positions and the token types; `format`: of the projection. Errors: resource_exhausted.
   static Result<Embedding> create(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
                                   kernels::WeightFormat format);
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
                               kernels::WeightFormat format);
 
-  /// Puts one tensor in its place, as Decoder::accept. False: it is not of the embedding.
+  /// Packs one tensor, as Decoder::accept does. False: the tensor does not belong to the embedding.
   bool accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 
-  /// Fills step.residual; step.delta serves meanwhile.
+  /// Fills step.residual; step.delta is scratch space.
   void forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const StepBuffers& step) const;
 
  private:

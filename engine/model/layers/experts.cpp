@@ -26,7 +26,7 @@ std::span<Chosen> chosen_of(const ModelConfig& config, const StepBuffers& step, 
   return {reinterpret_cast<Chosen*>(step.chosen.row<float>(row)), n};
 }
 
-/// Sorts the rows of a step by their experts, those of an expert by number. Returns where those of each expert end.
+/// Sorts the rows of a step by expert, and those of one expert by index. Returns the end of each expert's rows.
 std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::int64_t n_rows, const StepBuffers& step) {
   std::array<std::int32_t, kMaxExperts> ends{};
   const auto end_of = [&](const Chosen& one) -> std::int32_t& { return ends[static_cast<std::size_t>(one.expert)]; };
@@ -108,7 +108,7 @@ bool Experts::accept(kernels::Backend& backend, WeightRole role, std::int64_t ex
 }
 
 bool Experts::accept_expert(kernels::Backend& backend, WeightRole role, Mlp& expert, const TensorView& source) {
-  const std::int64_t inner = source.dim(0) / 2;  // of gate and up in one
+  const std::int64_t inner = source.dim(0) / 2;  // rows of gate, for roles of gate and up in one tensor
   switch (role) {
     case WeightRole::expert_gate: expert.gate().load_rows(backend, 0, source); return true;
     case WeightRole::expert_up: expert.up().load_rows(backend, 0, source); return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experts: a mixture of MLPs; a router chooses a few of them for each row. Source: Shazeer et al. 2017; Jiang et al. 2024.
+// Experts: a mixture of MLPs, of which a router chooses a few for each row. Source: Shazeer et al. 2017; Jiang et al. 2024.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace lathe::engine {
 
-/// Shapes: E experts, H hidden size. The router [E, H] stays f32: a rounded one would choose others.
+/// Shapes: E experts, H hidden size. The router [E, H] stays f32: a rounded one would choose other experts.
 class Experts {
  public:
   static Result<Experts> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
   static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
 
-  /// Puts one tensor in its place, as Decoder::accept. False: it is none of these.
+  /// Packs one tensor, as Decoder::accept does. False: the role does not belong to experts.
   bool accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
-  /// As Mlp's, of that expert or of the one that every row has.
+  /// As Mlp::matrices_of, for that expert or the shared one.
   std::vector<Linear*> matrices_of(WeightRole role, std::int64_t expert);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const;
 
-  /// delta [M, H] = what the experts make of the rows x [M, H]. A row's sum has the order of its experts' numbers, whatever
-  /// other rows there are.
+  /// delta [M, H] = weighted sum of the experts' outputs for the rows x [M, H]. A row's sum is added in the order of expert
+  /// indices, whatever other rows are in the batch.
   void forward(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
                const StepBuffers& step) const;
 

@@ -10,7 +10,7 @@ using kernels::WeightFormat;
 
 namespace {
 
-// Of both norms, whatever the config says of the others. Source: Hugging Face transformers, DeepseekV2RMSNorm.
+// Form of both latent norms, whatever the config says of other norms. Source: Hugging Face transformers, DeepseekV2RMSNorm.
 constexpr NormConfig kShortNorm{.kind = kernels::NormKind::rms, .eps = 1e-6};
 
 LinearShape q_a_proj_shape(const ModelConfig& config) {
@@ -29,7 +29,7 @@ LinearShape k_of_head_shape(const ModelConfig& config) {
 LinearShape v_of_head_shape(const ModelConfig& config) { return {config.latent.v_dim, config.latent.kv_rank, false}; }
 LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.o_size(), config.attention_out_bias}; }
 
-/// [k, n] of [n, k] in f32, laid into `memory`.
+/// Transposes [n, k] to [k, n] in f32, in `memory`.
 TensorView transposed(Backend& backend, const TensorView& source, std::vector<float>& memory) {
   const std::int64_t n_rows = source.dim(0), n_columns = source.dim(1);
   std::vector<float> wide(static_cast<std::size_t>(n_rows * n_columns));
@@ -94,7 +94,7 @@ void LatentAttention::add_image(WeightImage& image) {
   kv_norm_.add_image(image);
 }
 
-/// Of each head the turned rows first: RoPE turns the first numbers of a head.
+/// Puts the rows with RoPE first in each head, because RoPE rotates the leading values of a head.
 void LatentAttention::load_queries(Backend& backend, const ModelConfig& config, const TensorView& source) {
   const std::int64_t plain = config.latent.qk_nope_head_dim, turned = config.latent.qk_rope_head_dim;
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
@@ -104,7 +104,7 @@ void LatentAttention::load_queries(Backend& backend, const ModelConfig& config, 
   }
 }
 
-/// Of each head the rows of K, then those of V.
+/// Splits kv_b, which has for each head the rows of K, then those of V.
 void LatentAttention::load_heads(Backend& backend, const ModelConfig& config, const TensorView& source) {
   std::vector<float> memory;
   const std::int64_t plain = config.latent.qk_nope_head_dim, v_dim = config.latent.v_dim;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear: y = x W^T + b, with W packed for its backend; several matrices of a checkpoint may lie in one.
+// Linear: y = x W^T + b, with W packed for its backend. One Linear may hold several matrices of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lathe::engine {
 
-/// n outputs, k inputs.
+/// Shapes: n outputs, k inputs.
 struct LinearShape {
   std::int64_t n = 0, k = 0;
   bool bias = false;
@@ -21,7 +21,7 @@ struct LinearShape {
 
 class Linear {
  public:
-  /// Inputs are in their usual order. Errors: resource_exhausted.
+  /// The input order is the identity until load_order(). Errors: resource_exhausted.
   static Result<Linear> create(kernels::Backend& backend, const MatrixForm& form, const LinearShape& shape);
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const kernels::Backend& backend, const MatrixForm& form, const LinearShape& shape);
@@ -31,8 +31,8 @@ class Linear {
   /// Fills the bias from `row_begin` on. bias: [rows] of any floating type. Requires: the shape has a bias.
   void load_bias(kernels::Backend& backend, std::int64_t row_begin, const kernels::TensorView& bias);
 
-  /// The order of the inputs (PackedMatrix::input_order); empty: the usual one. Requires: a place for it, unless it is
-  /// empty.
+  /// Sets the input order (PackedMatrix::input_order); empty: the identity. Requires: empty, or a MatrixForm that is
+  /// ordered.
   void load_order(std::span<const std::int32_t> order);
 
   /// y [M, n] = x [M, k] W^T + b.
@@ -41,13 +41,13 @@ class Linear {
   }
 
   const kernels::PackedMatrix& matrix() const { return *matrix_; }
-  /// Without data when there is none.
+  /// A view without data if there is no bias.
   const kernels::TensorView& bias() const { return bias_.view(); }
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + order_.n_bytes() + bias_.n_bytes(); }
 
  private:
-  DeviceTensor order_;  ///< [k] i32, or nothing; the matrix reads it
+  DeviceTensor order_;  ///< [k] i32, or empty; the matrix reads it
   std::unique_ptr<kernels::PackedMatrix> matrix_;
   DeviceTensor bias_;
 };

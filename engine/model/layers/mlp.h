@@ -12,15 +12,15 @@
 
 namespace lathe::engine {
 
-/// I, the intermediate size, and whether there are biases.
+/// Intermediate size I, and whether there are biases.
 struct MlpShape {
   std::int64_t inner = 0;
   bool bias = false;
 };
-/// Of the MLP of a layer without experts.
+/// Shape of the MLP of a layer without experts.
 inline MlpShape mlp_shape(const ModelConfig& config) { return {config.intermediate_size, config.mlp_bias}; }
 
-/// Of gate and up, and of down.
+/// Formats of gate and up, and of down.
 struct MlpFormats {
   MatrixForm in, out;
 };
@@ -43,7 +43,7 @@ class Mlp {
   Linear& gate() { return gate_; }
   Linear& up() { return up_; }
   Linear& down() { return down_; }
-  /// What the tensor of a role fills, of experts too. Empty: the role is no matrix of an MLP.
+  /// The matrices that the tensor of a role fills, also for roles of experts. Empty: the role is no matrix of an MLP.
   std::vector<Linear*> matrices_of(WeightRole role);
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const { return (is_gated_ ? gate_.n_bytes() : 0) + up_.n_bytes() + down_.n_bytes(); }

@@ -9,9 +9,9 @@
 
 namespace lathe::engine {
 
-/// Where the layers of one group of the KV cache find and leave their rows.
+/// Destination of K and V, and the contexts to attend to, for the layers of one group of the KV cache.
 struct KvRows {
-  std::span<const std::int32_t> slots;  ///< [M], where each row's K and V go
+  std::span<const std::int32_t> slots;  ///< [M], slot of each row's K and V
   kernels::AttentionBatch batch;
 };
 
@@ -19,10 +19,10 @@ struct KvRows {
 struct ModelInput {
   std::span<const std::int32_t> token_ids;      ///< [M]
   std::span<const std::int32_t> positions;      ///< [M]
-  std::span<const std::int32_t> rope_rows;      ///< [M], rows of RopeTable: of the part that each row's sequence chose
-  std::span<const std::int32_t> token_types{};  ///< [M], the sentence of each, where the model has types
-  std::span<const KvRows> kv_rows;              ///< by KvStorage::group_of()
-  std::span<const std::int32_t> logit_rows;     ///< rows whose logits are wanted
+  std::span<const std::int32_t> rope_rows;      ///< [M], rows of RopeTable, in the part that the row's sequence chose
+  std::span<const std::int32_t> token_types{};  ///< [M], token type (segment) of each row, if the model has types
+  std::span<const KvRows> kv_rows;              ///< indexed by KvStorage::group_of()
+  std::span<const std::int32_t> logit_rows;     ///< rows that need logits
 };
 
 }  // namespace lathe::engine

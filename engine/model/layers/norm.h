@@ -8,7 +8,7 @@
 
 namespace lathe::engine {
 
-/// Shapes: weight [n], bias [n] or none, f32. Without create() there is no norm, and it takes no memory.
+/// Shapes: weight [n], bias [n] or none, f32. A default-constructed NormLayer is no norm and takes no memory.
 class NormLayer {
  public:
   /// Errors: resource_exhausted.
@@ -16,9 +16,9 @@ class NormLayer {
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const NormConfig& config, std::int64_t n);
 
-  /// weight, bias: [n] of any floating type, in any shape.
+  /// Shapes: weight, bias: n elements of any floating type, in any shape.
   void load_weight(kernels::Backend& backend, const kernels::TensorView& weight);
-  /// The numbers from `first` on.
+  /// Loads the elements from `first` on.
   void load_weight_part(kernels::Backend& backend, std::int64_t first, const kernels::TensorView& part);
   void load_bias(kernels::Backend& backend, const kernels::TensorView& bias);
   void add_image(WeightImage& image);

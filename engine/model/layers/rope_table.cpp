@@ -8,7 +8,7 @@ namespace lathe::engine {
 
 namespace {
 
-/// Rows [first, first + n_positions): cosines and sines times what factor(position) gives.
+/// Fills rows [first, first + n_positions) with cosines and sines, times the attention factor and factor(position).
 template <class Factor>
 void fill(kernels::Backend& backend, const RopeWaves& waves, const kernels::TensorView& cos, const kernels::TensorView& sin,
           std::int64_t first, std::int64_t n_positions, const Factor& factor) {

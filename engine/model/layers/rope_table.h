@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RopeTable: cosines and sines of all positions: cos(p * frequency_i), sin(p * frequency_i), times the attention factor.
-// Where sequences choose how they turn (rope_contexts()), it holds one part for each choice, one behind the other: position
-// p of a sequence with choice c stands in row p + contexts[0] + ... + contexts[c - 1].
+// RopeTable: cosines and sines of all positions: cos(p * frequency_i), sin(p * frequency_i), times the attention factor. If
+// sequences choose among contexts (rope_contexts()), the table holds one part for each choice, one after the other: position
+// p of a sequence with choice c is row p + contexts[0] + ... + contexts[c - 1].
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace lathe::engine {
 
 /// Owns: cos and sin, [sum of contexts, rotary_dim / 2] f32 each, rounded once from double; where queries grow with the
-/// position both once more for them.
+/// position, a second pair for Q.
 class RopeTable {
  public:
   /// Errors: resource_exhausted.
@@ -22,7 +22,7 @@ class RopeTable {
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const RopeConfig& rope, std::span<const std::int64_t> contexts);
 
-  /// How K and Q are turned.
+  /// How to rotate K and Q.
   kernels::RopeForm keys() const { return {.cos = cos_.view(), .sin = sin_.view(), .style = style_}; }
   kernels::RopeForm queries() const;
 
@@ -33,10 +33,10 @@ class RopeTable {
  private:
   kernels::RopeStyle style_ = kernels::RopeStyle::half;
   DeviceTensor cos_, sin_;
-  DeviceTensor query_cos_, query_sin_;  ///< empty: as for K
+  DeviceTensor query_cos_, query_sin_;  ///< empty: Q uses those of K
 };
 
-/// One for each of ModelConfig::ropes, all with the same choices.
+/// One table for each of ModelConfig::ropes, all with the same contexts.
 class RopeTables {
  public:
   /// n_positions: the longest context. Errors: resource_exhausted.
@@ -44,11 +44,11 @@ class RopeTables {
   /// Units: bytes that create() takes.
   static std::int64_t n_bytes(const ModelConfig& config, std::int64_t n_positions);
 
-  /// Null: the layer has none.
+  /// Null if the layer has no RoPE.
   const RopeTable* of(const LayerConfig& layer) const {
     return layer.rope >= 0 ? &tables_[static_cast<std::size_t>(layer.rope)] : nullptr;
   }
-  /// What sequences choose among.
+  /// The context lengths among which sequences choose.
   const std::vector<std::int64_t>& contexts() const { return contexts_; }
   std::int64_t n_bytes() const;
 

@@ -31,7 +31,7 @@ float rank_of_group(std::span<const float> choices, GroupScore kind) {
   return kind == GroupScore::best_two ? best + second : best;
 }
 
-/// Leaves the choices of the topk_groups best groups alone, of equal ones the first, and takes all others out.
+/// Excludes all experts but those of the topk_groups best groups; of equal groups the first is better.
 void close_groups(const MoeConfig& config, std::span<float> choices) {
   const auto n_groups = static_cast<std::size_t>(config.n_groups), size = choices.size() / n_groups;
   float ranks[kMaxExperts];
@@ -45,7 +45,7 @@ void close_groups(const MoeConfig& config, std::span<float> choices) {
   }
 }
 
-/// Softmax of the best of the choices among those near to it. Source: Liu et al. 2023, SparseMixer, without its noise.
+/// Softmax of the best choice over the choices within the jitter. Source: Liu et al. 2023, SparseMixer, without its noise.
 float mixed_weight(std::span<const float> choices, float best, double jitter) {
   float sum = 0;
   for (const float x : choices) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightImage: the memory that weights lie in, part after part in an order that the model alone decides.
+// WeightImage: the buffers that hold a decoder's weights, in an order that only the model determines.
 #pragma once
 
 #include <cstddef>
