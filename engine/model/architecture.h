@@ -52,10 +52,9 @@ enum class WeightRole : std::uint8_t {
   latent_kv_a_proj,  ///< from the hidden state to the latent of K and V, then K's qk_rope_head_dim values
   latent_kv_a_proj_bias,
   latent_kv_norm,
-  latent_kv,      ///< from the latent to K and V of all heads
-  latent_head_k,  ///< K of one head, transposed to [kv_lora_rank, qk_nope_head_dim]; files may store all heads in latent_kv
-                  ///< instead
-  latent_head_v,  ///< V of one head; files may store all heads in latent_kv instead
+  latent_kv,      ///< from the latent to K and V of all heads; files may store one tensor a head instead
+  latent_head_k,  ///< from the latent to K of one head, transposed: [kv_lora_rank, qk_nope_head_dim]
+  latent_head_v,  ///< from the latent to V of one head
   mlp_norm,       ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,
