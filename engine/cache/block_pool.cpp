@@ -38,7 +38,7 @@ BlockPool::Taken BlockPool::take_block(std::int32_t block) {
 void BlockPool::add_reference(std::int32_t block) {
   Entry& entry = at(block);
   if (entry.n_references == 0) {
-    LATHE_CHECK(entry.cached);  // a block without content is only given out by take()
+    LATHE_CHECK(entry.cached);  // only take() and take_block() give out a block without content
     unlink(block);
     --n_cached_;
   }

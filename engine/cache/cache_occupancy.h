@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CacheOccupancy: what held blocks hold, and what of them is waste.
+// CacheOccupancy: tokens of the held KV blocks, and how many of them are waste.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace lathe::engine {
 
-/// Units: tokens. Source: Kwon et al. 2023, figure 2, whose three kinds of waste these are; between requests there is none,
-/// because every reservation has the same length.
+/// Units: tokens. Source: Kwon et al. 2023, figure 2, with three kinds of waste. The third, external fragmentation, does not
+/// occur, because every reservation has the same length.
 struct CacheOccupancy {
-  std::int64_t n_held = 0;      ///< in blocks that tables hold; a shared block counts for each of them
-  std::int64_t n_reserved = 0;  ///< of it, in blocks without content that is wanted
-  std::int64_t n_unfilled = 0;  ///< of it, behind the last token of blocks with such content
+  std::int64_t n_held = 0;      ///< tokens of all blocks in tables; a shared block counts for each table
+  std::int64_t n_reserved = 0;  ///< tokens of blocks without content that a sequence needs
+  std::int64_t n_unfilled = 0;  ///< tokens after the last one in blocks with such content
 
-  /// A table whose first n_tokens are written and wanted.
+  /// Adds a table whose first n_tokens are written and needed.
   void add(const BlockTable& table, std::int64_t n_tokens, int block_size) { count(table, n_tokens, block_size, 1); }
-  /// Takes back what add() of the same table and tokens counted.
+  /// Undoes add() of the same table and tokens.
   void subtract(const BlockTable& table, std::int64_t n_tokens, int block_size) { count(table, n_tokens, block_size, -1); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KvStorage: the memory of the paged KV cache of all layers. Which block holds what is the business of the block pool.
+// KvStorage: the memory of the paged KV cache of all layers. The block pool manages the content of its blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace lathe::engine {
 
-/// Which layers there are, and how many blocks each has.
+/// The layers of the cache, and how many blocks each has.
 struct KvLayers {
-  kernels::KvShape shape;            ///< of every layer; its n_blocks are those of the first group
-  std::vector<int> window_blocks{};  ///< of a layer of each window group (WindowGroup)
-  std::vector<int> groups{};         ///< [n_layers]: 0, or 1 + the window group; none: all 0
+  kernels::KvShape shape;            ///< shape of every layer; n_blocks is that of the primary group
+  std::vector<int> window_blocks{};  ///< blocks of a layer, for each window group (WindowGroup)
+  std::vector<int> groups{};         ///< [n_layers]: 0 for the primary group, or 1 + index of the window group; empty: all 0
 
   int group_of(std::int64_t layer) const { return groups.empty() ? 0 : groups[static_cast<std::size_t>(layer)]; }
   kernels::KvShape shape_of(std::int64_t layer) const;
 };
 
-/// Owns: one buffer a layer. Thread: the engine's.
+/// Owns: one buffer for each layer. Thread: the engine's.
 class KvStorage {
  public:
   /// Errors: resource_exhausted when a layer does not fit.
@@ -31,10 +31,10 @@ class KvStorage {
 
   /// Units: bytes.
   std::int64_t n_bytes() const;
-  /// Units: bytes whose pages lie in memory; nothing when the system does not say.
+  /// Units: bytes of pages that are resident; nullopt if the system does not report them.
   std::optional<std::int64_t> resident_bytes() const;
   kernels::KvLayer layer(std::int64_t i) const { return {layers_[static_cast<std::size_t>(i)].data(), layout_.shape_of(i)}; }
-  /// Of the layer's slots and block tables: 0 is the first group's, 1 that of the first window group.
+  /// Group whose slots and block tables the layer uses: 0 for the primary group, 1 for the first window group.
   int group_of(std::int64_t layer) const { return layout_.group_of(layer); }
 
  private:

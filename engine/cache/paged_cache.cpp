@@ -11,7 +11,8 @@ namespace lathe::engine {
 std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_t n_chunk, std::int64_t block_size) {
   const auto blocks_for = [&](std::int64_t n) { return (n + block_size - 1) / block_size; };
   if (window == 0) return blocks_for(n_tokens);
-  // The window may begin and the chunk may end within a block; of a window shorter than a block a full one stays.
+  // The window may begin and the chunk may end within a block; with a window shorter than a block, the last full block
+  // stays.
   return std::min(blocks_for(n_tokens), blocks_for(std::max(window, block_size) + n_chunk) + 1);
 }
 
@@ -48,7 +49,7 @@ PrefixMatch PagedCache::match(std::span<const std::int32_t> tokens, std::string_
   return found;
 }
 
-/// To what every group can continue: shorter for one may be too long for another again.
+/// Shortens the match until every group can continue it: a length that suits one group may be too long for another.
 void PagedCache::shorten_match() {
   for (std::size_t n_agreed = 0; n_agreed < windows_.size();) {
     n_agreed = 0;
@@ -122,7 +123,7 @@ void PagedCache::drop_behind_window(BlockTable& table, int n_computed) {
 }
 
 void PagedCache::retract(BlockTable& table, std::span<const std::int32_t> tokens, std::string_view salt) {
-  // What was given back may still be found. Behind one that was taken meanwhile nothing is.
+  // The index may still find blocks that the table gave back, up to the first one that was evicted meanwhile.
   PrefixNode prefix = kEmptyPrefix;
   for (int i = 0; i < std::min(table.n_dropped, table.n_published); ++i) {
     const std::int32_t block = index_.find(prefix, tokens_of_block(tokens, i), salt);
@@ -135,7 +136,7 @@ void PagedCache::retract(BlockTable& table, std::span<const std::int32_t> tokens
   }
 }
 
-/// The content of the table's block of that number, in each group, unless more than the table refer to it.
+/// Removes the content of the table's block of that index from lookups, in each group, unless others refer to it too.
 void PagedCache::forget(const BlockTable& table, int number, std::int32_t block) {
   const auto n_own = [number](const BlockRow& row) { return number < row.n_dropped ? 0 : 1; };
   for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].forget(block, n_own(table.windows[i]));

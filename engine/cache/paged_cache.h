@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PagedCache: block tables of sequences over one pool, with full blocks shared between equal prefixes.
+// PagedCache: block tables of sequences over one pool of KV blocks; equal prefixes share full blocks.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace lathe::engine {
 
-/// What the cache has of a token sequence.
+/// The part of a token sequence that is cached.
 struct PrefixMatch {
   int n_blocks = 0;  ///< leading blocks found
-  int n_wanted = 0;  ///< of them, the last ones, that a table needs: those that the window has not passed
-  int n_idle = 0;    ///< of those in the list of available blocks: using them makes fewer blocks available
+  int n_wanted = 0;  ///< the last of these blocks, which a table needs: the window has not passed them
+  int n_idle = 0;    ///< needed blocks without references: adopting them makes fewer blocks available
 };
 
 /// Most blocks of a group that a sequence of n_tokens holds at once. `window`: tokens that its layers see, 0: all;
-/// `n_chunk`: most of them that one step computes.
+/// `n_chunk`: most tokens of the sequence that one step computes.
 std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_t n_chunk, std::int64_t block_size);
 
-/// Invariant: the references of a block equal the tables that it is in; a published block lies behind its whole prefix in
-/// every table, and tables are released from the end, so a prefix is never evicted before what follows it; where there is a
-/// window its beginning may go first, and then no lookup finds what follows.
-/// Layers that see less than others have groups of their own (WindowGroup). The pool, the prefixes and all figures here are
-/// those of the first group, which sees farthest; the others never lack a block, and shorten a hit where they lost what its
-/// continuation would see.
+/// Invariant: the references of a block equal the tables that hold it. A published block follows its whole prefix in every
+/// table, and tables are released from the end, so a prefix is never evicted before the blocks that follow it; with a window
+/// the beginning of a prefix may be evicted first, and then no lookup finds the rest.
+/// Layers with a shorter window have groups of their own (WindowGroup). The pool, the prefixes and all counts here are those
+/// of the primary group, whose window is the longest. Window groups never lack a block, and shorten a hit if they lost
+/// blocks that its continuation would see.
 /// Thread: the engine's.
 class PagedCache {
  public:
-  /// `window`: tokens that a row sees in the first group, itself included; 0: all. `windows`: the other groups, each with
-  /// blocks for all that can run at once (WindowGroup).
+  /// `window`: tokens that a row sees in the primary group, itself included; 0: all. `windows`: the window groups, each with
+  /// blocks for all sequences that can run at once (WindowGroup).
   PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window = 0,
              std::span<const WindowPool> windows = {});
 
@@ -46,43 +46,43 @@ class PagedCache {
   bool shares_prefixes() const { return share_prefixes_; }
   int blocks_for(std::int64_t n_tokens) const { return static_cast<int>((n_tokens + block_size_ - 1) / block_size_); }
 
-  /// The longest known prefix in whole blocks that every group can continue. At least one token is left out, because its
-  /// logits are wanted.
+  /// Finds the longest cached prefix in whole blocks that every group can continue. At least one token is left out, because
+  /// its logits are needed.
   PrefixMatch match(std::span<const std::int32_t> tokens, std::string_view salt);
   /// Puts the blocks of the last match() into an empty table. Returns the number of tokens that they hold.
   int adopt_match(BlockTable& table);
 
-  /// Blocks that the table lacks for so many tokens.
+  /// Blocks that the table lacks to hold n_tokens.
   int n_missing(const BlockTable& table, std::int64_t n_tokens) const;
-  /// Grows the table to hold n_tokens. Changes nothing and returns false when too few blocks are available.
+  /// Grows the table to hold n_tokens. Changes nothing and returns false if too few blocks are available.
   bool grow(BlockTable& table, std::int64_t n_tokens);
-  /// Grows the rows of the window groups to hold n_tokens. Apart from grow(): a whole prompt may be waited for in the first
-  /// group, while here only the rows of the next step have a place. Requires: grow() of as many before.
+  /// Grows the rows of the window groups to hold n_tokens. Separate from grow(), because the primary group may hold blocks
+  /// for a whole prompt, window groups only for the rows of the next step. Requires: grow() to at least as many tokens
+  /// before.
   void grow_windows(BlockTable& table, std::int64_t n_tokens) {
     table.windows.resize(windows_.size());
     for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].grow(table.windows[i], blocks_for(n_tokens));
   }
-  /// Fills an empty table with blocks for n_tokens whose numbers follow each other. Changes nothing and returns false when
-  /// there is no such run.
+  /// Fills an empty table with consecutive blocks for n_tokens. Changes nothing and returns false if there is no such run.
   bool take_contiguous(BlockTable& table, std::int64_t n_tokens);
-  /// Makes the full blocks of the first n_tokens findable. Where an equal block is known already, that one takes the place
-  /// of the table's own, which is given back: equal prefixes that were computed side by side are kept once.
+  /// Makes the full blocks of the first n_tokens findable. If the index already has an equal block, it replaces the table's
+  /// own, which is given back: equal prefixes that were computed at the same time are kept once.
   void publish(BlockTable& table, std::span<const std::int32_t> tokens, int n_tokens, std::string_view salt);
-  /// Gives the blocks back that no row behind the first n_computed tokens sees. At least the last full block stays: what
-  /// reads in larger steps than the window begins is led to it (readable_block()), and what it reads there is finite.
+  /// Gives back the blocks that no row after the first n_computed tokens sees. Keeps at least the last full block: kernels
+  /// that read coarser than the window are redirected to it by readable_block() and find finite values, which they mask.
   void drop_behind_window(BlockTable& table, int n_computed);
-  /// The block of such a number, or one that can be read in its place where it was given back: a kernel may look at it, and
-  /// hides what it sees.
+  /// The row's block of index `number`, or a held one in its place if it was given back: kernels may read it, and mask its
+  /// values.
   static std::int32_t readable_block(const BlockRow& row, int number) {
     return row.blocks[static_cast<std::size_t>(number < row.n_dropped ? row.n_dropped : number)];
   }
-  /// Forgets what this table published and no other one shares: its content is not to be trusted. `tokens`, `salt`: as
-  /// published.
+  /// Removes from lookups what this table published and no other table shares, because its content is not to be trusted.
+  /// `tokens`, `salt`: as published.
   void retract(BlockTable& table, std::span<const std::int32_t> tokens, std::string_view salt);
-  /// Gives all blocks back, the last first.
+  /// Gives back all blocks, the last first.
   void release(BlockTable& table);
 
-  /// Cached blocks that grow() gave a new content since the last call.
+  /// Cached blocks whose content grow() evicted since the last call.
   int take_n_evicted();
 
  private:
@@ -99,7 +99,7 @@ class PagedCache {
   std::int64_t window_;
   std::vector<WindowGroup> windows_;
   int n_evicted_ = 0;
-  std::vector<std::int32_t> matched_;  ///< by the last match()
+  std::vector<std::int32_t> matched_;  ///< blocks of the last match()
 };
 
 }  // namespace lathe::engine

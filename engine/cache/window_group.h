@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WindowGroup: the blocks of the layers that see a shorter window than the first group does.
+// WindowGroup: KV blocks of the layers with a shorter window than the primary group's.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lathe::engine {
 
-/// Layers that see `window` tokens, the row's own included, and the blocks that there are for them.
+/// Layers that see `window` tokens, the row's own included, and the number of their blocks.
 struct WindowPool {
   std::int64_t window = 0;
   int n_blocks = 0;
@@ -19,39 +19,40 @@ struct WindowPool {
   bool operator==(const WindowPool&) const = default;
 };
 
-/// Leading blocks that are not needed when n_computed tokens are computed. Of a window shorter than a block the last full
-/// one stays: what reads in larger steps than the window begins is led to it, and what it reads there is finite.
-/// `window` 0: all are needed.
+/// Leading blocks that no row after the first n_computed tokens needs. With a window shorter than a block, the last full
+/// block is kept, so that kernels that read coarser than the window find finite values in it. `window` 0: all blocks are
+/// needed.
 int n_behind_window(std::int64_t n_computed, std::int64_t window, int block_size);
 
-/// A pool of its own, and no prefixes of its own: a block with content that can be found lies *beside* the block of the
-/// first group that holds the same tokens, and is found through that one. Requires: the first group sees farther, so a table
-/// that holds a block here holds that of the same number there. Invariant: what tables hold here is never more than what
-/// they hold there, nor than peak_blocks() each. So a pool with either number of blocks never runs dry, and only the first
-/// group's decides who waits. Thread: the engine's.
+/// The group has its own pool and no prefix index: a cached block is the sibling of one primary block with the same tokens
+/// and is found through it. Requires: the primary group's window is longer, so a table that holds a block here also holds
+/// the primary block of that index. Invariant: a table never holds more blocks here than in the primary group, nor more than
+/// peak_blocks(). So a pool with as many blocks as either bound allows never runs out, and only the primary group decides
+/// admission.
+/// Thread: the engine's.
 class WindowGroup {
  public:
   WindowGroup(const WindowPool& shape, int n_first_blocks, int block_size);
 
   const BlockPool& pool() const { return pool_; }
   std::int64_t window() const { return window_; }
-  /// The block with the tokens that `first` of the first group holds; -1: it was lost, or never kept.
+  /// The sibling of primary block `first`; -1: it was evicted, or never cached.
   std::int32_t sibling(std::int32_t first) const { return siblings_[static_cast<std::size_t>(first)]; }
 
-  /// Of a prefix in those blocks of the first group, the longest part whose end this group can continue. Units: blocks.
+  /// Leading blocks of a prefix, given by its primary blocks, that this group can continue: the longest such part.
   int n_usable(std::span<const std::int32_t> firsts) const;
-  /// Puts what a continuation sees into an empty row. Requires: n_usable(firsts) is all of them.
+  /// Puts the blocks that a continuation sees into an empty row. Requires: n_usable(firsts) is all of them.
   void adopt(BlockRow& row, std::span<const std::int32_t> firsts);
-  /// Grows the row to n_blocks, what was given back counted.
+  /// Grows the row to n_blocks, including those that were given back.
   void grow(BlockRow& row, int n_blocks);
-  /// Lets block `number` of the row be found beside `first`. Where one is already, that takes its place.
+  /// Makes block `number` of the row the sibling of `first`. If `first` already has one, it replaces the row's block.
   void publish(BlockRow& row, int number, std::int32_t first);
   void drop_behind_window(BlockRow& row, std::int64_t n_computed);
   void release(BlockRow& row);
-  /// What lies beside `first` is not found any more, unless more than n_references refer to it.
+  /// Removes the sibling of `first` from lookups, unless it has more than n_references references.
   void forget(std::int32_t first, int n_references);
 
-  /// What is found lies beside a block that is found.
+  /// True if each cached block is the sibling of a cached primary block.
   bool consistent(const BlockPool& firsts) const;
 
  private:
@@ -60,8 +61,8 @@ class WindowGroup {
   BlockPool pool_;
   std::int64_t window_;
   int block_size_;
-  std::vector<std::int32_t> siblings_;    ///< by block of the first group
-  std::vector<std::int32_t> primary_of_;  ///< by block of this one; -1: not found by anybody
+  std::vector<std::int32_t> siblings_;    ///< indexed by primary block
+  std::vector<std::int32_t> primary_of_;  ///< indexed by block of this group; -1: not cached
 };
 
 }  // namespace lathe::engine

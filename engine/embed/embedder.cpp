@@ -12,10 +12,10 @@
 namespace lathe::engine {
 namespace {
 
-// Rows of a step where a text may be read in parts: the kernels reach their speed.
+// Rows of a step if a text may be read in parts: enough for the kernels to reach their full speed.
 constexpr std::int64_t kRowsOfStep = 512;
 
-/// One text at a time, read from its start: block b of its cache lies at slots b * block_size.
+/// Plans one text, read from its start. It has the cache to itself: its block b holds slots from b * block_size on.
 void plan_rows(BatchPlan& plan, std::span<const std::int32_t> ids, std::int64_t begin, std::int64_t n,
                const RunnerLimits& limits) {
   plan.clear();
@@ -82,7 +82,7 @@ class ModelEmbedder final : public Embedder {
     return {};
   }
 
-  /// Adds what pooling takes of the states of the tokens from `begin` on.
+  /// Adds the hidden states that pooling takes, for the tokens from `begin` on.
   void add_states(std::vector<double>& sums, const kernels::TensorView& states, std::int64_t begin,
                   std::int64_t n_tokens) const {
     for (std::int64_t row = 0; row < states.dim(0); ++row) {
@@ -100,13 +100,13 @@ class ModelEmbedder final : public Embedder {
   BatchPlan plan_;
 };
 
-/// One text in the cache; what does not read in order sees it in one step.
+/// Sizes the cache for one text. Encoders, which are not causal, read it in one step.
 Result<EngineOptions> fit_to_texts(EngineOptions options, const ModelConfig& config, std::int64_t usual_tokens) {
   const std::int64_t longest = config.max_position_embeddings;
   if (options.max_model_len == 0) options.max_model_len = usual_tokens > 0 ? std::min(usual_tokens, longest) : longest;
   options.num_gpu_blocks_override = (options.max_model_len + options.block_size - 1) / options.block_size;
   options.max_num_seqs = 1;
-  options.policy = "continuous";  // the text has the cache to itself, in one piece
+  options.policy = "continuous";  // the text has the whole cache, in consecutive blocks
   options.max_num_batched_tokens = config.is_causal ? std::min(options.max_model_len, kRowsOfStep) : options.max_model_len;
   options.enable_chunked_prefill = true;
   LATHE_TRY_VOID(validate(options));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a tested model's distributions stray from those of a reference, token by token.
+// Kullback-Leibler divergence of a tested model's distributions from those of a reference, token by token.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kReference = 0, kTested = 1;
 constexpr std::size_t kMostWorst = 10;
-// Tokens shown before one at which the models disagree.
+// Tokens shown before a token at which the models disagree.
 constexpr std::int64_t kShownBefore = 12;
 
-/// Sum of p (log p - log q) in nats; p and q by logits and their log sums.
+/// Sum of p (log p - log q) in nats, for p and q given by logits and the log of their sum of exponentials.
 double divergence(std::span<const float> p, double p_log_sum, std::span<const float> q, double q_log_sum) {
   double sum = 0;
   for (std::size_t i = 0; i < p.size(); ++i) {
@@ -23,7 +23,7 @@ double divergence(std::span<const float> p, double p_log_sum, std::span<const fl
     const double probability = std::exp(log_p);
     if (probability > 0) sum += probability * (log_p - (q[i] - q_log_sum));
   }
-  return std::max(sum, 0.0);  // rounding may leave it below
+  return std::max(sum, 0.0);  // rounding may leave the sum below 0
 }
 
 /// Collects the divergences of all tokens; 8 bytes a token.

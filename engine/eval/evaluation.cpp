@@ -18,12 +18,13 @@ double Evaluation::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-/// Both parts are read as one text: what is given ends where its own tokens and those of the whole part ways.
+/// Tokenizes given and text as one; the given part ends before the first token that differs from the tokens of `given`
+/// alone.
 Result<Evaluation::Tokens> Evaluation::tokens_of(std::size_t text) const {
   const Tokenizer& tokenizer = scorers_.front()->tokenizer();
   const auto encode = [&](const std::string& of) -> Result<std::vector<std::int32_t>> {
     LATHE_TRY(auto ids, tokenizer.encode(of, true, plan_.parse_special));
-    // A text whose special tokens begin with BOS has its own.
+    // A text that begins with BOS as a special token gets no second one.
     const auto bos = tokenizer.bos_id();
     if (bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
     return ids;
@@ -59,7 +60,7 @@ Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
       if (plan_.max_tokens > 0) {
         const std::int64_t left = plan_.max_tokens - tokens_total_;
         if (left <= 0) break;
-        window.end = std::min(window.end, window.predicted + left);  // those before lose what they would anyway
+        window.end = std::min(window.end, window.predicted + left);  // begin stays: each token keeps its context
       }
       jobs_.push_back({texts_.size(), window});
       tokens_total_ += window.n_predicted();
@@ -97,7 +98,7 @@ Result<void> Evaluation::read_window(const Job& job, const PartReader& body, con
   if (window.begins_with_bos && bos && scorers_.front()->tokenizer().adds_bos()) tokens.front() = *bos;
   std::int64_t most = scorers_.front()->max_rows();
   for (const Scorer* scorer : scorers_) most = std::min(most, scorer->max_rows());
-  // The last token predicts nothing that is known.
+  // The last token is not read, because the token after it is not known.
   const std::int64_t n_read = window.end - window.begin - 1;
   const std::int64_t first_predicting = window.predicted - window.begin - 1;
   for (std::int64_t begin = 0; begin < n_read; begin += most) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluation: leads one or two scorers through the windows of all texts, part after part.
+// Evaluation: runs one or two scorers over the windows of all texts, part by part.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@
 
 namespace lathe::engine {
 
-/// What was read together: logits [n, V] of each scorer after tokens [begin, begin + n) of a window.
+/// Tokens that were read in one step: logits [n, V] of each scorer after tokens [begin, begin + n) of a window.
 struct ReadPart {
   std::span<const std::int32_t> window;
   std::int64_t begin = 0;
-  std::int64_t first_row = 0;  ///< the first whose next token is predicted
-  std::int64_t n_rows = 0;     ///< of those
+  std::int64_t first_row = 0;  ///< first row whose next token is predicted
+  std::int64_t n_rows = 0;     ///< count of rows from first_row on
   std::vector<kernels::TensorView> logits;
 
   std::span<const float> row(std::size_t scorer, std::int64_t i) const {
@@ -30,7 +30,7 @@ struct ReadPart {
   std::int32_t next(std::int64_t i) const { return window[static_cast<std::size_t>(begin + first_row + i + 1)]; }
 };
 
-/// False: its logits are not finite.
+/// Returns false if the part's logits are not finite.
 using PartReader = std::function<bool(const ReadPart&)>;
 
 class Evaluation {
@@ -38,8 +38,8 @@ class Evaluation {
   /// Requires: scorers with the same vocabulary.
   Evaluation(const EvalPlan& plan, std::vector<Scorer*> scorers);
 
-  /// body(part) for all parts with something to predict. `perplexity`: what progress is to show.
-  /// Errors: invalid_argument when nothing is to predict, cancelled, internal when body gives false, those of the runner.
+  /// Calls body(part) for all parts with tokens to predict. `perplexity`: the value to show in the progress. Errors:
+  /// invalid_argument if there is no token to predict, cancelled, internal if body returns false, those of the runner.
   Result<void> run(const PartReader& body, const EvalObserver& observer, const std::function<double()>& perplexity);
   std::int64_t n_texts() const { return n_texts_; }
   std::int64_t window() const { return scorers_.front()->window(); }
@@ -48,7 +48,7 @@ class Evaluation {
  private:
   struct Tokens {
     std::vector<std::int32_t> ids;
-    std::int64_t n_given;  ///< of them
+    std::int64_t n_given;  ///< leading ids that are given, not predicted
   };
   struct Job {
     std::size_t text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Perplexity: exp of the mean negative log probability of the tokens that follow.
+// Perplexity: exp of the mean negative log probability of each next token.
 #include "engine/eval/token_losses.h"
 
 namespace lathe::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunningMean: mean and confidence interval of numbers that come one by one.
+// RunningMean: mean and 95 % confidence interval of values that are added one by one.
 #pragma once
 
 #include <cmath>

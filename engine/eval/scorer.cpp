@@ -8,7 +8,7 @@
 namespace lathe::engine {
 namespace {
 
-// Rows of a step: the kernels reach their speed, and logits of a large vocabulary stay small.
+// Rows of a step: enough for the kernels' full speed, few enough that the logits of a large vocabulary stay small.
 constexpr std::int64_t kRowsOfStep = 512;
 constexpr std::int64_t kLongestDefaultWindow = 2048;
 
@@ -29,7 +29,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   options.max_model_len = window;
   options.num_gpu_blocks_override = (window + options.block_size - 1) / options.block_size;
   options.max_num_seqs = 1;
-  // The text has the cache to itself, in one piece and whole: any part of it may be read again.
+  // Each text has the whole cache, in consecutive blocks, so that any part of it may be read again.
   options.policy = "continuous";
   options.max_num_batched_tokens = std::min(window, kRowsOfStep);
   options.enable_chunked_prefill = true;
@@ -55,7 +55,7 @@ Result<kernels::TensorView> Scorer::read(std::span<const std::int32_t> window, s
     plan.logit_rows.push_back(plan.n_rows());
     plan.token_ids.push_back(window[static_cast<std::size_t>(i)]);
     plan.positions.push_back(static_cast<std::int32_t>(i));
-    plan.slots.push_back(static_cast<std::int32_t>(i));  // block b lies at slots b * block_size
+    plan.slots.push_back(static_cast<std::int32_t>(i));  // block b holds slots from b * block_size on
   }
   plan.query_start = {0, static_cast<std::int32_t>(n)};
   plan.context_len = {static_cast<std::int32_t>(begin + n)};

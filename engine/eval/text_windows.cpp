@@ -16,7 +16,7 @@ std::vector<TextWindow> sliding(std::int64_t n_tokens, std::int64_t window, std:
   return windows;
 }
 
-/// The last part of the text that fills no window is left out, as llama.cpp does.
+/// Leaves out the rest of the text that fills no window, as llama.cpp does.
 std::vector<TextWindow> halves(std::int64_t n_tokens, std::int64_t window) {
   std::vector<TextWindow> windows;
   for (std::int64_t begin = 0; begin + window <= n_tokens; begin += window) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over the tokens of a text: what goes through the model together, and which of it is predicted.
+// Windows over the tokens of a text: which tokens the model reads together, and which of them are predicted.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace lathe::engine {
 
-/// Tokens [begin, end) of a text; those from `predicted` on are predicted, each from all before it in the window.
+/// Tokens [begin, end) of a text; those from `predicted` on are predicted, each from all tokens before it in the window.
 struct TextWindow {
   std::int64_t begin = 0, end = 0, predicted = 0;
-  bool begins_with_bos = false;  ///< BOS stands in place of the first token
+  bool begins_with_bos = false;  ///< BOS replaces the first token
   std::int64_t n_predicted() const { return end - predicted; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenLosses: negative log probabilities of the tokens that follow, of one scorer.
+// TokenLosses: negative log probabilities that one scorer gives to each next token.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@ namespace lathe::engine {
 
 class TokenLosses {
  public:
-  /// Rows of `part` that belong to the scorer of that index; they are shared among `host`'s threads.
-  /// False: a row has a NaN, +inf, or nothing above -inf.
+  /// Adds the rows of `part` that belong to the scorer of that index, in parallel on `host`'s threads. False: a row has a
+  /// NaN, +inf, or no logit above -inf.
   bool add(const ReadPart& part, std::size_t scorer, Scorer& host);
-  // ---- by row of the part that was added last
+  // ---- rows of the part that was added last
   /// Log of the sum of exp over the vocabulary.
   double log_sum(std::int64_t row) const { return rows_[static_cast<std::size_t>(row)].log_sum; }
   /// The most probable token.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers: the n-th number of a seed, without any state in between.
-// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), Philox4x32-10.
+// Counter-based random numbers: the n-th number of a seed, without any state in between. Source: Salmon et al., "Parallel
+// random numbers: as easy as 1, 2, 3" (2011), Philox4x32-10.
 #pragma once
 
 #include <array>

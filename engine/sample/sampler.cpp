@@ -15,7 +15,8 @@ TokenLogprob entry_of(std::span<const float> logits, std::int32_t id, double log
   return {id, static_cast<float>(logits[id] - log_total), count_at_least(logits, logits[id])};
 }
 
-/// Equals share the rank of their last one. Only those of the last entry may have equals behind the k best.
+/// Equal logits share the rank of the last of them. Only the last entry may have equals beyond the k best, so only it is
+/// counted.
 void append_best(std::span<const float> logits, std::int64_t k, double log_total, SamplerScratch& scratch,
                  LogprobList& out) {
   top_k_ids(logits, k > 0 ? static_cast<std::size_t>(k) : 0, scratch.best);
@@ -40,7 +41,7 @@ void run_stages(SampleState& state, StagePhase phase) {
   }
 }
 
-/// The token under the seed's draw for this place of the answer.
+/// Draws the token for this position of the answer.
 std::int32_t draw(SampleState& state) {
   const std::span<const float> logits = state.candidate_logits();
   state.scratch.values.resize(logits.size());
@@ -54,7 +55,7 @@ std::int32_t draw(SampleState& state) {
 SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives) {
   const SamplingParams& params = *input.params;
   double log_total = 0;
-  if (params.logprobs) {  // the stages change the logits in place, so the raw ones are looked at first
+  if (params.logprobs) {  // the stages change the logits in place, so the raw ones are read first
     const BestLogit raw_best = best_logit(input.logits);
     if (!raw_best.usable) return {.failed = true};
     log_total = log_sum_exp(input.logits, raw_best.value);

@@ -10,7 +10,7 @@
 namespace lathe::engine {
 namespace {
 
-// Four lanes: every x86-64 has them, so that the sums are the same bits on every machine.
+// Four lanes: every x86-64 processor has them, so sums have the same bits on every machine.
 using Floats = float __attribute__((vector_size(16)));
 using Ints = std::int32_t __attribute__((vector_size(16)));
 constexpr std::size_t kLanes = 4;
@@ -118,7 +118,7 @@ double weight_sum(std::span<const float> weights) {
 
 std::size_t index_at_mass(std::span<const float> weights, double target) {
   std::size_t at = 0;
-  std::size_t last = 0;  // of the elements with weight: where rounding inside a block may push the target
+  std::size_t last = 0;  // last element with weight, in case rounding inside a block pushes the target beyond it
   for (; at < weights.size(); at += kWeightBlock) {
     const std::size_t n = std::min(kWeightBlock, weights.size() - at);
     const double sum = block_sum(weights.data() + at, n);

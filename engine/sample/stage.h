@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage of the sampler: one sampling parameter, applied to a row of logits or to the candidates that are left of it.
+// A stage of the sampler: one sampling parameter, applied to a row of logits or to the remaining candidates.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace lathe::engine {
 
-/// The row while the stages work on it.
-/// Invariant: once narrowed, scratch.order holds the candidates' ids and scratch.values their logits, in the same order.
+/// The state of a row between the stages. Invariant: once narrowed, scratch.order holds the candidates' ids and
+/// scratch.values their logits, in the same order.
 struct SampleState {
   const SampleInput& input;
   SamplerScratch& scratch;
-  float best = 0;         ///< the highest logit; candidates always hold it
-  bool narrowed = false;  ///< false: every token is a candidate, its logit is in input.logits
+  float best = 0;         ///< the highest logit; its token always stays a candidate
+  bool narrowed = false;  ///< false: every token is a candidate, with its logit in input.logits
 
   std::span<const float> candidate_logits() const {
     return narrowed ? std::span<const float>(scratch.values) : input.logits;
@@ -28,8 +28,8 @@ struct SampleState {
 };
 
 enum class StagePhase : std::uint8_t {
-  logits,     ///< changes what the best token is; runs for greedy too
-  candidates  ///< changes only chances; skipped when temperature is 0
+  logits,     ///< changes which token is best; runs for greedy sampling too
+  candidates  ///< changes only probabilities; skipped for greedy sampling
 };
 
 struct SampleStage {
@@ -42,7 +42,7 @@ struct SampleStage {
 extern const SampleStage kMinTokensStage, kLogitBiasStage, kRepetitionPenaltyStage, kOutputPenaltiesStage, kTemperatureStage,
     kMinPStage, kTopKStage, kTopPStage;
 
-/// In the order in which they run.
+/// All stages, in the order in which they run.
 std::span<const SampleStage* const> sample_stages();
 
 template <class Keep>

@@ -12,10 +12,10 @@ void top_k_ids(std::span<const float> values, std::size_t k, std::vector<std::in
   const auto better = [&](std::int32_t a, std::int32_t b) {
     return values[a] > values[b] || (values[a] == values[b] && a < b);
   };
-  // `better` as the order makes the worst of the kept the front of the heap.
+  // Ordering by `better` keeps the worst of the kept ids at the front of the heap.
   float bar = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!(values[i] > bar)) continue;  // an equal one has a higher id than all that are kept
+    if (!(values[i] > bar)) continue;  // an equal value has a higher id than all that are kept
     if (ids.size() == k) {
       std::pop_heap(ids.begin(), ids.end(), better);
       ids.pop_back();

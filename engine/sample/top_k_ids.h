@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best of a row without sorting the row.
+// Finds the k best elements of a row without sorting the row.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// min_p: drops tokens whose probability is below min_p times that of the best one.
+// min_p: drops tokens whose probability is below min_p times that of the best token.
 #include <cmath>
 
 #include "engine/sample/stage.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// min_tokens: what would end the answer cannot be chosen before it is long enough.
+// min_tokens: masks the tokens that would end the answer until it has that many tokens.
 #include <limits>
 
 #include "engine/sample/stage.h"

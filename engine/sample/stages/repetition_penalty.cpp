@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// repetition_penalty: tokens of prompt and answer get logit / penalty where it is positive, else logit * penalty, once each.
-// Source: Keskar et al., "CTRL" (2019), section 4.1, with the sign rule of vLLM.
+// repetition_penalty: tokens of prompt and answer get logit / penalty if the logit is positive, else logit * penalty, once
+// each. Source: Keskar et al., "CTRL" (2019), section 4.1, with the sign rule of vLLM.
 #include "engine/sample/stage.h"
 
 namespace lathe::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// temperature: logits divided by it. As in vLLM a temperature between 0 and 0.01 counts as 0.01.
+// temperature: divides the logits. As in vLLM, a temperature between 0 and 0.01 counts as 0.01.
 #include <algorithm>
 
 #include "engine/sample/stage.h"
@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr double kLowestTemperature = 0.01;  // below it f32 logits overflow
+constexpr double kLowestTemperature = 0.01;  // below this temperature f32 logits overflow
 
 bool applies(const SampleInput& input) { return input.params->temperature != 1.0; }
 

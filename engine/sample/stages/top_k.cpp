@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// top_k: keeps the k best tokens; of equals at the border the lower ids.
+// top_k: keeps the k best tokens; of equal logits at the border the lower ids.
 #include <algorithm>
 
 #include "engine/sample/stage.h"
@@ -8,14 +8,14 @@
 namespace lathe::engine {
 namespace {
 
-// Above this share of the row selecting the k-th value is cheaper than a heap of k.
+// A divisor of the row's size: if k is above n / 16, selecting the k-th value is cheaper than a heap of k.
 constexpr std::size_t kHeapShare = 16;
 
 bool applies(const SampleInput& input) {
   return input.params->top_k > 0 && static_cast<std::size_t>(input.params->top_k) < input.logits.size();
 }
 
-/// Keeps the k best of the candidates by finding the k-th value first.
+/// Keeps the k best candidates by finding the k-th value first.
 void keep_by_selection(SampleState& state, std::size_t k) {
   state.narrow([](std::size_t) { return true; });
   auto& values = state.scratch.selection;
@@ -37,7 +37,7 @@ void keep_by_selection(SampleState& state, std::size_t k) {
 void keep_by_heap(SampleState& state, std::size_t k) {
   auto& best = state.scratch.best;
   top_k_ids(state.candidate_logits(), k, best);
-  std::sort(best.begin(), best.end());  // back to the order of ids, which the draw walks along
+  std::sort(best.begin(), best.end());  // back to the order of ids, in which the draw adds weights
   std::size_t next = 0;
   state.narrow([&](std::size_t i) {
     if (next == best.size() || static_cast<std::size_t>(best[next]) != i) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// top_p: keeps the most probable tokens, each as long as those before it hold less than top_p of the mass.
-// Source: Holtzman et al., "The curious case of neural text degeneration" (2019), section 3.1.
+// top_p: keeps the most probable tokens, each as long as those before it hold less than top_p of the mass. Source: Holtzman
+// et al., "The curious case of neural text degeneration" (2019), section 3.1.
 #include <algorithm>
 #include <array>
 
@@ -10,8 +10,8 @@
 namespace lathe::engine {
 namespace {
 
-// Buckets by distance from the best logit find the border without sorting: only the bucket in which the mass runs out
-// is sorted. 512 buckets of 1/16 reach e^-32, below which no float total sees a token.
+// Buckets by distance from the best logit find the border without sorting the row: only the bucket in which the mass runs
+// out is sorted. 512 buckets of 1/16 reach e^-32, below which a weight does not change a float total.
 constexpr std::size_t kBuckets = 512;
 constexpr float kBucketsPerUnit = 16.0f;
 
@@ -22,7 +22,7 @@ std::size_t bucket_of(float logit, float best) {
 
 bool applies(const SampleInput& input) { return input.params->top_p < 1.0; }
 
-/// Sorts the ids of one bucket, best first, and drops those that come after the wanted mass.
+/// Sorts the ids of one bucket, best first, and drops those that follow once `mass` is reached.
 void cut_bucket(std::vector<std::int32_t>& members, std::span<const float> logits, std::span<const float> weights,
                 double mass) {
   std::sort(members.begin(), members.end(),
