@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kBlockSize = 16;
 
-/// All texts in one step, each in blocks of its own.
+/// Plans all texts as one step, each text in blocks of its own.
 BatchPlan plan_of(std::span<const std::vector<std::int32_t>> texts) {
   BatchPlan plan;
   std::int32_t n_blocks = 0;
@@ -124,7 +124,7 @@ class Calibration {
     return to_plain(backend_, weight.layout, config_, view_of(*weight.tensor, aligned_), ordered_);
   }
 
-  /// Its memory is given back before the first layer comes.
+  /// Embeds the texts. The embeddings' memory is given back before the first layer is loaded.
   Result<void> embed() {
     LATHE_TRY(Embedding embedding, Embedding::create(backend_, config_, storage_.dtype, storage_.head));
     for (const PlannedWeight& weight : model_.plan.weights) {
@@ -137,7 +137,7 @@ class Calibration {
     return {};
   }
 
-  /// Largest magnitudes [H] that the products behind the norms of a layer meet in each input.
+  /// Largest magnitudes [H] of each input of the products that follow a layer's two norms.
   struct Magnitudes {
     std::vector<float> attention, mlp;
   };
@@ -198,7 +198,7 @@ class Calibration {
   BatchPlan plan_;
   const double alpha_;
   std::map<std::size_t, std::vector<const PlannedWeight*>> of_layers_;
-  DecoderLayer layer_;  ///< one after the other
+  DecoderLayer layer_;  ///< memory of one layer, which all layers use one after the other
   RopeTables ropes_;
   std::vector<std::int32_t> rope_rows_;
   Activations activations_;

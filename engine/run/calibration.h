@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration: runs a few texts through the unquantized model, a layer at a time, and finds how to smooth each layer.
+// Calibration: runs a few texts through the unquantized model, one layer at a time, and finds how to smooth each layer.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct CalibrationModel {
   const ModelConfig& config;
   const Checkpoint& checkpoint;
   const WeightPlan& plan;
-  kernels::Dtype dtype;  ///< that layers are computed in
+  kernels::Dtype dtype;  ///< type in which layers are computed
 };
 
-/// Units: bytes of the tensors that calibrate() reads: those of all layers. A load that smooths reads them twice.
+/// Units: bytes of the tensors that calibrate() reads: those of all layers. A load with smoothing reads them twice.
 std::int64_t calibration_bytes(const WeightPlan& plan);
 
-/// `texts`: token ids, each text a sequence of its own. `observe` gets the bytes read so far after each layer; false stops.
-/// Takes as long as reading the layers and a prompt of those tokens. Peak memory: one layer in `dtype`, the activations of
-/// all tokens, and 4 MB; all but the backend's work memory is given back when it returns.
-/// Errors: cancelled, resource_exhausted, model_refused; invalid_argument when there is no token, or one is not of the
+/// `texts`: token ids, each text a sequence of its own. `observe` gets the bytes read so far after each layer; returning
+/// false cancels. Takes as long as reading the layers and a prompt of those tokens. Peak memory: one layer in `dtype`, the
+/// activations of all tokens, and 4 MB; all but the backend's work memory is given back on return.
+/// Errors: cancelled, resource_exhausted, model_refused; invalid_argument if there is no token, or a token outside of the
 /// vocabulary.
 Result<Smoothing> calibrate(kernels::Backend& backend, const CalibrationModel& model,
                             std::span<const std::vector<std::int32_t>> texts, double alpha,

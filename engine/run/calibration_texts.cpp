@@ -8,8 +8,8 @@
 namespace lathe::engine {
 namespace {
 
-// A story, a question, a report, a recipe, code, data, a conversation, other languages: channels that one kind of text never
-// drives are driven by another.
+// A story, a question, a report, a recipe, code, data, a conversation, other languages: a channel that one kind of text
+// leaves small is large for another.
 constexpr std::array<std::string_view, 8> kTexts = {
     "Once upon a time there was a little girl named Lily. She lived with her mother at the edge of a dark forest. One day "
     "she found a small door in the trunk of an old oak, no taller than her hand. She knocked three times, and a friendly "
@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 8> kTexts = {
     "\u4eca\u5929\u5929\u6c14\u5f88\u597d\u3002",
 };
 
-// What a step of the kernels takes at once.
+// Rows that a step of the kernels computes at once.
 constexpr std::size_t kTokensOfText = 64;
 
 }  // namespace

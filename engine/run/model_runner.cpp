@@ -33,7 +33,7 @@ KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const Runner
 
 namespace {
 
-/// All that layers have, where they differ.
+/// All weight formats of the layers, where layers differ; else empty.
 std::vector<kernels::WeightFormat> other_formats(const WeightStorage& storage, bool has_experts) {
   std::vector<kernels::WeightFormat> others;
   for (const LayerFormats& layer : storage.layers) {
@@ -140,9 +140,9 @@ RunnerMemory ModelRunner::memory() const {
           .work = static_cast<std::int64_t>(backend_->work_bytes_held())};
 }
 
-/// A backend that keeps its matrices in a way of its own has no image: they are among `other` then.
+/// A backend that keeps its matrices in a form of its own has no image; they are then counted in `other`.
 std::optional<MemoryUse> ModelRunner::resident_memory() {
-  if (backend_->free_bytes()) return std::nullopt;  // memory of a device is no page of the process
+  if (backend_->free_bytes()) return std::nullopt;  // device memory is not in the process's pages
   MemoryUse use;
   for (const std::span<const std::byte> part : decoder_.image()) {
     const auto n_bytes = resident_bytes(part);

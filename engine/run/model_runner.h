@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelRunner: the Runner over a decoder, its backend, its KV cache and its work memory.
+// ModelRunner: a Runner that consists of a decoder, its backend, its KV cache and its work memory.
 #pragma once
 
 #include <memory>
@@ -18,25 +18,25 @@ struct RunnerMemory {
   std::int64_t weights = 0, kv = 0, activations = 0, rope = 0, work = 0;
 };
 
-/// Owns: all of it. Steps take no further buffers.
+/// Owns: backend, decoder, cache and work memory. Steps allocate no further buffers.
 class ModelRunner final : public Runner {
  public:
-  /// Takes the KV cache and the work memory for `limits`, whose window and rope_contexts are the decoder's. Each of its
-  /// windows must be that of some layers, and shorter than what the others see.
-  /// Errors: resource_exhausted.
+  /// Allocates the KV cache and the work memory for `limits`; its window and rope_contexts are replaced by the decoder's.
+  /// Each of limits.windows must be the window of some layers, and shorter than that of the others. Errors:
+  /// resource_exhausted.
   static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
 
   const RunnerLimits& limits() const override { return limits_; }
   Result<kernels::TensorView> run(const BatchPlan& plan) override;
-  /// States [M, hidden size] f32 of the rows behind the final norm, valid until the next run. Errors: as run().
+  /// Hidden states [M, hidden size] f32 of the rows after the final norm, valid until the next run. Errors: as run().
   Result<kernels::TensorView> hidden(const BatchPlan& plan);
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
     backend_->parallel_for(n, body);
   }
 
   RunnerMemory memory() const;
-  /// What of the buffers lies in memory, without `other`. Nothing when the system does not say.
+  /// Bytes of the buffers that are resident in memory, without `other`. nullopt if the system does not report them.
   std::optional<MemoryUse> resident_memory();
   const ModelConfig& config() const { return decoder_.config(); }
   const kernels::BackendInfo& backend_info() const { return backend_->info(); }
@@ -60,21 +60,21 @@ class ModelRunner final : public Runner {
     rope_rows_.reserve(static_cast<std::size_t>(limits.max_rows));
   }
 
-  std::unique_ptr<kernels::Backend> backend_;  ///< first in, last out: the rest lies in its memory
+  std::unique_ptr<kernels::Backend> backend_;  ///< declared first, so destroyed last: its memory holds the rest
   Decoder decoder_;
   KvStorage kv_;
   Activations activations_;
   RunnerLimits limits_;
-  std::vector<std::int32_t> rope_rows_;  ///< of the step
-  std::vector<KvRows> kv_rows_;          ///< of the step, by group
-  std::vector<std::int32_t> types_;      ///< where the model has some: each text is one sentence, the first
+  std::vector<std::int32_t> rope_rows_;  ///< of the current step
+  std::vector<KvRows> kv_rows_;          ///< of the current step, by group of layers
+  std::vector<std::int32_t> types_;      ///< zeros, if the model has token types: each text is one segment
 };
 
 /// The geometry of the KV cache that a model needs.
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
-/// The same with the layers in groups: those whose window is one of limits.windows, and all others in the first.
+/// That geometry with the layers in groups: one for each of limits.windows, and the primary group for all other layers.
 KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits);
-/// What a step of the model asks of its backend.
+/// Sizes by which a backend reserves its work memory for a step.
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows);
 
 }  // namespace lathe::engine

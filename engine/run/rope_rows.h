@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of the tables of RoPE the rows of a step are turned by.
+// Finds the rows of the RoPE tables by which the rows of a step are rotated.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace lathe::engine {
 
-/// rows [M]: position and choice of each row as RopeTable has them. Where there is one context, those are the positions.
-/// Requires: where there are more, a choice for each sequence; positions within the context that it chose, but for padding,
-/// whose results nobody reads.
+/// rows [M]: row of RopeTable for each row's position and its sequence's choice. If there is one context, rows are the
+/// positions. Requires: if there are more, a choice for each sequence, and positions within the chosen context, except for
+/// padding, whose results are not read.
 void find_rope_rows(const BatchPlan& plan, std::span<const std::int64_t> contexts, std::vector<std::int32_t>& rows);
 
 }  // namespace lathe::engine

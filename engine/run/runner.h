@@ -13,17 +13,18 @@
 
 namespace lathe::engine {
 
-/// What every policy and the sampler must know of the model behind a runner.
+/// Limits of the model behind a runner that every policy and the sampler must know.
 struct RunnerLimits {
   std::int64_t vocab_size = 0;
   std::int64_t max_model_len = 0;
   int block_size = 16;
   int n_blocks = 0;
-  int max_rows = 0;                           ///< rows of one step
-  int max_logit_rows = 0;                     ///< of them with logits
-  std::int64_t window = 0;                    ///< tokens that a row sees in every layer; 0: some sees all that there can be
-  std::vector<WindowPool> windows{};          ///< blocks of the layers that see less than others; n_blocks are the others'
-  std::vector<std::int64_t> rope_contexts{};  ///< what sequences choose among: rope_config.h; none: there is one way
+  int max_rows = 0;        ///< rows of one step
+  int max_logit_rows = 0;  ///< rows of one step that may have logits
+  std::int64_t window =
+      0;  ///< longest window, if every layer has one below max_model_len; 0: some layer sees the whole context
+  std::vector<WindowPool> windows{};          ///< window groups; n_blocks is that of the primary group
+  std::vector<std::int64_t> rope_contexts{};  ///< contexts among which sequences choose (rope_config.h); empty: no choice
 };
 
 /// Thread: the engine's.
@@ -34,7 +35,7 @@ class Runner {
   /// Logits [plan.logit_rows.size(), vocab_size] f32, valid until the next run; the caller may change them in place.
   /// Errors: internal; the step's requests fail and the engine goes on.
   virtual Result<kernels::TensorView> run(const BatchPlan& plan) = 0;
-  /// Host work on the runner's threads (sampling rows).
+  /// Runs host work (sampling rows) on the runner's threads.
   virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;
 };
 

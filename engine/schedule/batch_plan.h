@@ -7,7 +7,7 @@
 
 namespace lathe::engine {
 
-/// Where the layers of a window group find and leave the same rows.
+/// Slots and block tables of the rows in the layers of one window group.
 struct WindowRows {
   std::vector<std::int32_t> slots;         ///< [M]
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
@@ -18,13 +18,13 @@ struct BatchPlan {
   std::vector<std::int32_t> token_ids;     ///< [M]
   std::vector<std::int32_t> positions;     ///< [M]
   std::vector<std::int32_t> slots;         ///< [M], block * block_size + offset where the row's K and V go
-  std::vector<std::int32_t> query_start;   ///< [n_seqs + 1]
+  std::vector<std::int32_t> query_start;   ///< [n_seqs + 1], first row of each sequence
   std::vector<std::int32_t> context_len;   ///< [n_seqs], tokens after this step
-  std::vector<std::int32_t> rope_choices;  ///< [n_seqs], of RunnerLimits::rope_contexts
+  std::vector<std::int32_t> rope_choices;  ///< [n_seqs], index in RunnerLimits::rope_contexts
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
   std::int32_t max_blocks = 0;
-  std::vector<WindowRows> windows{};     ///< one a window group
-  std::vector<std::int32_t> logit_rows;  ///< rows whose logits are wanted, rising
+  std::vector<WindowRows> windows{};     ///< one for each window group
+  std::vector<std::int32_t> logit_rows;  ///< rows that need logits, ascending
 
   int n_rows() const { return static_cast<int>(token_ids.size()); }
   int n_seqs() const { return static_cast<int>(context_len.size()); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scheduling policies: the choices of a step, apart from the mechanism that carries them out.
+// Scheduling policies: the decisions of a step, separate from the mechanism that carries them out.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,17 @@ struct PolicyDescriptor {
   std::string_view name;
   std::string_view help;          ///< one sentence
   void (*plan)(Scheduler& step);  ///< fills the step through the moves of Scheduler; keeps no state of its own
-  /// At its admission a request gets blocks for the longest context, with consecutive numbers, and nobody shares them: the
-  /// cache that models had before blocks were paged. Otherwise blocks come one by one and are shared.
+  /// On admission a request gets consecutive blocks for the longest context and shares none of them: the cache that servers
+  /// had before paged blocks. Otherwise blocks are allocated one by one and shared.
   bool reserves_context = false;
 
-  /// Tokens behind which the blocks of a group of layers are given back that sees so many; 0: they are kept. What reserves
-  /// the context keeps it, for all layers.
+  /// Sliding window after which this policy frees blocks; 0: never. Policies that reserve the context never free.
   std::int64_t window_kept(std::int64_t window) const { return reserves_context ? 0 : window; }
 };
 
 /// All policies, the default first.
 std::span<const PolicyDescriptor* const> policy_table();
-/// Null when there is none of that name.
+/// Null if no policy has that name.
 const PolicyDescriptor* find_policy(std::string_view name);
 
 }  // namespace lathe::engine

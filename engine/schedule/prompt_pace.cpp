@@ -7,10 +7,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr double kFewest = 16;          // tokens: fewer save no time, for the weights are read anyhow
-constexpr double kMost = 1 << 24;       // tokens: no step is larger
-constexpr double kFastestChange = 2;    // from step to step: time does not grow evenly with the tokens, least with few
-constexpr double kOfTheLatest = 0.125;  // a step's share of the mean over the last ones
+constexpr double kFewest = 16;     // tokens; fewer save no time, because the weights are read anyway
+constexpr double kMost = 1 << 24;  // tokens; no step is larger
+constexpr double kFastestChange =
+    2;  // factor between two steps: time does not grow in proportion to the tokens, least of all to few
+constexpr double kOfTheLatest = 0.125;  // weight of the newest step in the running mean
 
 }  // namespace
 
@@ -30,11 +31,11 @@ void PromptPace::note_step(int n_prompt, int n_answer, std::int64_t took_ns) {
   if (n_tokens_ == 0) {
     n_tokens_ = fits;
   } else if (n_answer == 0) {
-    return;  // alone a prompt takes what it takes: good for a first guess
+    return;  // a step without answers gives only the first estimate
   } else if (n_prompt >= max_tokens()) {
     n_tokens_ = std::min(fits, kFastestChange * n_tokens_);
   } else if (took > goal) {
-    n_tokens_ = std::max(fits, n_tokens_ / kFastestChange);  // a small rest of a prompt is no measure of many tokens
+    n_tokens_ = std::max(fits, n_tokens_ / kFastestChange);  // the short rest of a prompt says little about many tokens
   }
   n_tokens_ = std::clamp(n_tokens_, kFewest, kMost);
 }

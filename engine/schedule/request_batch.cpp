@@ -36,7 +36,7 @@ void RequestBatch::clear() {
 
 namespace {
 
-/// The next rows of one slot's prompt, and padding behind its end. False: the step has no room left for this slot.
+/// Plans the next rows of one slot's prompt, and padding after its end. False: the step has no space left for this slot.
 bool plan_reading(Scheduler& step, BatchSlot& slot) {
   const int n_left = step.batch().width() - slot.n_read;
   if (step.budget() == 0 || (!step.may_split_prompts() && n_left > step.budget())) return false;
@@ -58,7 +58,7 @@ bool plan_reading(Scheduler& step, BatchSlot& slot) {
 void plan_batch(Scheduler& step) {
   RequestBatch& batch = step.batch();
   if (batch.is_reading()) {
-    // Nobody writes before all have read: in a tensor [batch, length] there is one number of the next column.
+    // No slot generates before all prompts are read: in a tensor [batch, length] the next column is the same for all.
     for (BatchSlot& slot : batch.slots()) {
       if (slot.n_read < batch.width() && !plan_reading(step, slot)) return;
     }

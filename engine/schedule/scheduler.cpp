@@ -10,7 +10,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int32_t kPaddingToken = 0;  // any that a vocabulary has: what comes of it is thrown away
+constexpr std::int32_t kPaddingToken = 0;  // any id of the vocabulary; its results are discarded
 constexpr std::int64_t kNsInMs = 1'000'000;
 
 }  // namespace
@@ -113,7 +113,7 @@ bool Scheduler::reserve(Sequence& sequence, std::int64_t n_tokens) {
 bool Scheduler::admit_first() {
   Sequence& sequence = *waiting_.front();
   if (still_must_wait(sequence)) return false;
-  // Cached blocks have no logits, so a prompt whose logits are wanted is computed in full.
+  // Cached blocks have no logits, so a prompt whose logits are requested is computed in full.
   const bool has_logits = !sequence.wants_prompt_logits || sequence.n_prompt_logits + 1 >= sequence.n_prompt;
   const bool may_match = has_logits && !policy_->reserves_context;
   const std::span<const std::int32_t> tokens = sequence.tokens;
@@ -231,7 +231,7 @@ void Scheduler::pad_answer(BatchSlot& slot) {
   --logit_budget_;
   ++plan_.n_padding_tokens;
   plan_.padding.push_back({.table = &slot.table, .begin = slot.position, .n_rows = 1, .has_logits = true});
-  // At the end of the reservation it stays on the last row: the shape has no further column.
+  // At the end of the reservation, padding stays in the last row: the shape has no further column.
   slot.position = std::min(slot.position + 1, static_cast<int>(options_.max_seq_tokens) - 1);
 }
 
@@ -242,7 +242,7 @@ void Scheduler::report_waiting(WaitReason reason, SchedulerEventKind kind, std::
   }
 }
 
-// ---- how much, and whether at all
+// ---- chunk sizes and admission
 
 int Scheduler::paced_prompt_tokens() const {
   const bool anybody_waits =
@@ -253,8 +253,8 @@ int Scheduler::paced_prompt_tokens() const {
 
 int Scheduler::chunk_from(const Sequence& sequence, int begin) const {
   const int n_remaining = sequence.n_tokens() - begin;
-  // Without chunked prefill a prompt starts only where it fits as a whole; what preemption made longer than any step may be
-  // split all the same, for it could never return otherwise.
+  // Without chunked prefill a prompt starts only if it fits whole. A preempted sequence that has become longer than any step
+  // may be split all the same, because it could never resume otherwise.
   const bool may_split =
       options_.chunked_prefill || sequence.state == SequenceState::running || n_remaining > options_.max_num_batched_tokens;
   if (!may_split && n_remaining > budget_) return 0;
@@ -309,8 +309,8 @@ bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   if (n_running >= options_.max_num_seqs) {
     reason = WaitReason::sequences;
   } else if (whole ? cache_.pool().find_run(n_needed) < 0 : n_needed + n_running > n_available) {
-    // One block stays for each running sequence: the next token of one of them must not cost the newcomer its place. Who
-    // has reserved the context needs none any more.
+    // One block is kept for each running sequence, so that the next token of one of them does not preempt the newcomer. A
+    // sequence that has reserved the context needs no further block.
     reason = WaitReason::blocks;
   } else if (chunk_from(sequence, match.n_blocks * cache_.block_size()) == 0) {
     reason = WaitReason::budget;
@@ -325,7 +325,7 @@ bool Scheduler::must_wait(Sequence& sequence, const PrefixMatch& match) {
   return true;
 }
 
-// ---- account
+// ---- accounting
 
 void Scheduler::account_admission(Sequence& sequence, int n_found) {
   if (!sequence.was_admitted) {
@@ -333,7 +333,7 @@ void Scheduler::account_admission(Sequence& sequence, int n_found) {
     sequence.admitted_ns = now_ns_;
     sequence.n_cached = n_found;
     sequence.n_prompt_counted = n_found;
-    // Of a batch only the shape is known when all of it has been admitted.
+    // A batch's first chunk is unknown until all of its requests are admitted, because its shape depends on them.
     const int n_chunk = forms_batch_ ? 0 : chunk_of(sequence);
     record(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, n_chunk}, now_ns_);
     return;
@@ -375,7 +375,7 @@ void Scheduler::record(const Sequence& sequence, SchedulerEventKind kind, std::a
   events_.push_back({.time_ns = time_ns, .step = step_, .request_id = sequence.id, .kind = kind, .n = n});
 }
 
-// ---- the rows
+// ---- rows of the step
 
 void Scheduler::build_batch() {
   BatchPlan& batch = plan_.batch;

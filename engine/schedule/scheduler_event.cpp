@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentences of the why-events.
+// Sentences that explain the scheduler's events to people.
 #include "engine/api/scheduler_event.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ std::string paced(const Numbers& n) {
 }
 
 std::string preempted(const Numbers& n) {
-  // It happens only when no block is free, so the used ones are the pool.
+  // Preemption happens only if no block is free, so the used blocks are the whole pool.
   return fmt::format("Pool {0} / {0}, last admitted of {1}: {2} lost.", grouped(n[1]), grouped(n[3]),
                      counted(n[0], "token"));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between two steps, checked the slow way: builds with LATHE_DCHECK and tests ask after each.
+// Invariants between two steps, checked the slow way: builds with LATHE_DCHECK and tests check them after each step.
 #include "engine/schedule/scheduler.h"
 
 namespace lathe::engine {
 namespace {
 
-/// Who refers to the blocks of one group.
+/// Counts the references to the blocks of one group.
 class References {
  public:
   explicit References(const BlockPool& pool) : pool_(pool), counts_(static_cast<std::size_t>(pool.n_blocks()), 0) {}
@@ -19,7 +19,7 @@ class References {
     for (std::int32_t block = 0; block < pool_.n_blocks(); ++block) {
       const int n = counts_[static_cast<std::size_t>(block)];
       if (pool_.n_references(block) != n) return false;
-      if (n > 1 && !pool_.is_cached(block)) return false;  // only findable blocks are ever shared
+      if (n > 1 && !pool_.is_cached(block)) return false;  // only findable blocks are shared
       if (n > 0) ++n_used;
     }
     return pool_.n_used() == n_used;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The continuous policy: iteration-level batching, as paged has it, on a cache that is reserved for the longest context.
-// Source: Yu et al. 2022 (Orca): requests come and go between two steps; Kwon et al. 2023 call this cache "Orca (Max)".
+// The continuous policy: iteration-level batching, as in paged, on a cache that is reserved for the longest context. Source:
+// Yu et al. 2022 (Orca): requests come and go between two steps; Kwon et al. 2023 call this cache "Orca (Max)".
 #include "engine/schedule/policies.h"
 #include "engine/schedule/scheduler.h"
 
 namespace lathe::engine {
 namespace {
 
-/// Nobody is preempted: who runs holds all the blocks that it can ever need.
+/// Never preempts: a running sequence holds all the blocks that it can ever need.
 void plan_continuous(Scheduler& step) {
   for (Sequence* sequence : step.running()) {
     if (const int n_tokens = step.chunk_of(*sequence); n_tokens > 0) step.schedule(*sequence, n_tokens);

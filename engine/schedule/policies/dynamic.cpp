@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dynamic policy: batches as static has them, but one begins only when enough requests wait or the first has waited long
-// enough. The delay runs from that request's arrival, so time that it spent behind the batch before counts.
-// Source: batch_size and max_batch_delay of TorchServe and DJL Serving; the dynamic batcher of Triton.
+// The dynamic policy: batches as in static, but a batch begins only when enough requests wait or the first has waited long
+// enough. The delay runs from that request's arrival, so time that it waited for the previous batch counts. Source:
+// batch_size and max_batch_delay of TorchServe and DJL Serving; the dynamic batcher of Triton.
 #include "engine/schedule/policies.h"
 #include "engine/schedule/scheduler.h"
 
 namespace lathe::engine {
 namespace {
 
-/// False: it is too early.
+/// Starts a batch. False: it is too early.
 bool start(Scheduler& step) {
   const int n_wanted = step.full_batch();
   const std::int64_t deadline_ns = step.first_waiting()->arrived_ns + step.max_batch_delay_ns();
@@ -37,8 +37,9 @@ void plan_dynamic(Scheduler& step) {
 extern const PolicyDescriptor kDynamicPolicy;
 constexpr PolicyDescriptor kDynamicPolicy{
     .name = "dynamic",
-    .help = "As static, but a batch begins when preferred_batch_size requests wait or the first has waited "
-            "max_batch_delay_ms.",
+    .help =
+        "As static, but a batch begins when preferred_batch_size requests wait or the first has waited "
+        "max_batch_delay_ms.",
     .plan = plan_dynamic,
     .reserves_context = true,
 };

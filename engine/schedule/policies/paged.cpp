@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paged policy: iteration-level batching on paged blocks, one token budget for reading and writing.
-// Source: Kwon et al. 2023 (paged blocks, preemption of the last admitted); Agrawal et al. 2024 (chunked prefill).
+// The paged policy: iteration-level batching on paged blocks, with one token budget for prefill and decode. Source: Kwon et
+// al. 2023 (paged blocks, preemption of the last admitted); Agrawal et al. 2024 (chunked prefill).
 #include "engine/schedule/policies.h"
 #include "engine/schedule/scheduler.h"
 
 namespace lathe::engine {
 namespace {
 
-/// Gets the sequence its blocks, from the last admitted ones if it must be. False: it was the last itself and waits now.
+/// Reserves blocks for the sequence, preempting the last admitted ones if need be. False: the sequence itself was the last,
+/// and was preempted.
 bool reserve_by_force(Scheduler& step, Sequence& sequence, std::int64_t n_tokens) {
   while (!step.reserve(sequence, n_tokens)) {
     if (&step.preempt_last() == &sequence) return false;
@@ -15,9 +16,8 @@ bool reserve_by_force(Scheduler& step, Sequence& sequence, std::int64_t n_tokens
   return true;
 }
 
-/// Running ones first, in the order of their admission. A victim is always later in that order than the one that needs its
-/// blocks, so it is not yet in the step.
-/// Returns whether all of them kept their place.
+/// Plans running sequences in the order of their admission. A preempted sequence is always later in that order than the one
+/// that needs its blocks, so it is not yet in the step. Returns whether all of them are still running.
 bool plan_running(Scheduler& step) {
   const std::size_t n_before = step.running().size();
   for (std::size_t i = 0; i < step.running().size() && step.budget() > 0; ++i) {
@@ -31,7 +31,7 @@ bool plan_running(Scheduler& step) {
 }
 
 void plan_paged(Scheduler& step) {
-  // Nobody is admitted into the room that somebody else was just thrown out of.
+  // No sequence is admitted to blocks that another has just lost by preemption.
   if (!plan_running(step)) return;
   while (Sequence* first = step.first_waiting()) {
     if (!step.admit_first()) break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The static policy: a batch is what waits when the engine is free, and nobody joins it before its last answer has ended.
-// The cache is reserved for the longest context, not for prompt and max_tokens: a tensor [batch, length] is allocated once,
-// for every batch to come, and so the waste can be compared with that of continuous.
-// Source: Yu et al. 2022, section 2 (request-level scheduling); the batches of Triton's and FasterTransformer's time.
+// The static policy: a batch is all that waits when the engine is idle, and no request joins it before its last answer has
+// ended. The cache is reserved for the longest context, not for prompt and max_tokens: a tensor [batch, length] is allocated
+// once, for all batches, and so the waste can be compared with that of continuous. Source: Yu et al. 2022, section 2
+// (request-level scheduling); the batches of Triton's and FasterTransformer's time.
 #include "engine/schedule/policies.h"
 #include "engine/schedule/scheduler.h"
 
