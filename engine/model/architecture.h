@@ -88,7 +88,7 @@ enum class TensorLayout : std::uint8_t {
   plain,             ///< rows of Q, then K, then V; gate, then up; [outputs, inputs]
   transposed,        ///< [inputs, outputs]: GPT-2
   kv_groups,         ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
-  row_pairs,         ///< a row of gate, then one of up, and so on: gpt-oss in codes
+  row_pairs,         ///< rows of gate and up alternate: gpt-oss stored as codes
   transposed_pairs,  ///< [inputs, outputs], with columns in the order of row_pairs: gpt-oss
   rotary_pairs,      ///< rows of Q or K in which the two values that RoPE rotates together are adjacent: GGUF files of Llama
   plus_one,          ///< norms that already include the 1 that the family adds, in f32: GGUF files of Gemma
@@ -96,8 +96,8 @@ enum class TensorLayout : std::uint8_t {
 
 struct TensorName {
   WeightRole role;
-  std::string_view
-      pattern;  ///< "layers.{}.mlp.up_proj.weight", behind a prefix; {} is the layer, a second {} the expert or the head
+  /// "layers.{}.mlp.up_proj.weight", without the prefix; {} is the layer, a second {} the expert or the head.
+  std::string_view pattern;
   TensorLayout layout = TensorLayout::plain;
 };
 

@@ -28,8 +28,7 @@ inline bool is_of_experts(MatrixPart part) { return part == MatrixPart::expert_i
 /// The weight format of a matrix, and whether it has an input order.
 struct MatrixForm {
   /// `ordered` is ignored for formats that cannot be reordered (kernels::rounds_whole_rows).
-  MatrixForm(kernels::WeightFormat stored,
-             bool ordered = false)  // NOLINT(google-explicit-constructor): most forms are a format alone
+  MatrixForm(kernels::WeightFormat stored, bool ordered = false)  // NOLINT(google-explicit-constructor): a format suffices
       : format(stored), is_ordered(ordered && !kernels::rounds_whole_rows(stored)) {}
   kernels::WeightFormat format;
   bool is_ordered;  ///< an input order is stored with the matrix

@@ -89,8 +89,7 @@ struct ModelConfig {
 
   double embedding_multiplier = 1, residual_multiplier = 1, logit_multiplier = 1;
   bool has_embedding_norm = false;
-  std::int64_t embedding_size =
-      0;  ///< width of the embedding table; if not hidden_size, rows are projected to hidden_size and back
+  std::int64_t embedding_size = 0;  ///< width of the table; if not hidden_size, rows are projected to hidden_size and back
 
   bool tied_embeddings = false;
   bool normalises_head = false;  ///< the head's rows have length 1: Baichuan 2
@@ -107,7 +106,7 @@ struct ModelConfig {
   std::int64_t longest_context() const;
   /// The longest window, if all layers have one; 0: some layer sees the whole context.
   std::int64_t window_of_all() const;
-  /// The windows that are shorter than window_of_all() and than `context` tokens, ascending, each once.
+  /// The windows below `context` tokens except window_of_all(), ascending, each once; none if not causal.
   std::vector<std::int64_t> shorter_windows(std::int64_t context) const;
   bool has_experts() const;  ///< true if any layer has
   bool is_parallel() const { return residual != Residual::sequential; }

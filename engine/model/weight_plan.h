@@ -37,8 +37,8 @@ struct WeightPlan {
   StoredWeights stored = kernels::Dtype::f32;
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
   NamePrefix prefix;                                     ///< the prefix among Architecture::prefixes that the files have
-  std::vector<std::string>
-      warnings;  ///< unneeded or missing tensors, contradictions about the tied head, codes that are decoded
+  /// Unneeded or missing tensors, contradictions about the tied head, codes that are decoded.
+  std::vector<std::string> warnings;
 };
 
 /// True for a matrix of latent attention: it is split and transposed at load, so its weights are always decoded.

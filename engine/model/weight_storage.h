@@ -39,8 +39,8 @@ struct WeightStorage {
   bool matrices_are_ordered = false, experts_are_ordered = false;
   /// SmoothQuant's alpha; nullopt: matrices are rounded without smoothing.
   std::optional<double> smoothing_alpha{};
-  std::vector<LayerFormats>
-      layers{};  ///< formats of each layer, in place of `matrices` and `experts`, where layers differ; else empty
+  /// Formats of each layer, in place of `matrices` and `experts`, where layers differ; else empty.
+  std::vector<LayerFormats> layers{};
 
   bool has_input_orders() const;  ///< true if any matrix of the layers has one
   LayerFormats of_layer(std::int64_t layer) const {

@@ -21,7 +21,7 @@ ModelInfo common_shape() {
   return info;
 }
 
-/// The products of a decoder: Q, K and V as one matrix; gate stands for up as well, whose shape is equal.
+/// The products of a decoder: Q, K and V as one matrix; up is left out, because its shape is that of gate.
 std::vector<kernels::RooflineMatrix> matrices_of(const ModelInfo& info) {
   const std::int64_t q = info.n_heads * info.head_dim;
   return {{"qkv", q + 2 * info.n_kv_heads * info.head_dim, info.hidden_size},

@@ -19,11 +19,10 @@ struct RunnerLimits {
   std::int64_t max_model_len = 0;
   int block_size = 16;
   int n_blocks = 0;
-  int max_rows = 0;        ///< rows of one step
-  int max_logit_rows = 0;  ///< rows of one step that may have logits
-  std::int64_t window =
-      0;  ///< longest window, if every layer has one below max_model_len; 0: some layer sees the whole context
-  std::vector<WindowPool> windows{};          ///< window groups; n_blocks is that of the primary group
+  int max_rows = 0;                   ///< rows of one step
+  int max_logit_rows = 0;             ///< rows of one step that may have logits
+  std::int64_t window = 0;            ///< longest window, if each layer has one and it is below max_model_len; else 0
+  std::vector<WindowPool> windows{};  ///< window groups; n_blocks is that of the primary group
   std::vector<std::int64_t> rope_contexts{};  ///< contexts among which sequences choose (rope_config.h); empty: no choice
 };
 

@@ -7,10 +7,9 @@
 namespace lathe::engine {
 namespace {
 
-constexpr double kFewest = 16;     // tokens; fewer save no time, because the weights are read anyway
-constexpr double kMost = 1 << 24;  // tokens; no step is larger
-constexpr double kFastestChange =
-    2;  // factor between two steps: time does not grow in proportion to the tokens, least of all to few
+constexpr double kFewest = 16;          // tokens; fewer save no time, because the weights are read anyway
+constexpr double kMost = 1 << 24;       // tokens; no step is larger
+constexpr double kFastestChange = 2;    // factor between two steps: time is not proportional to tokens, least of all to few
 constexpr double kOfTheLatest = 0.125;  // weight of the newest step in the running mean
 
 }  // namespace

@@ -39,7 +39,7 @@ class DecoderLayer {
   Delta forward(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
     return feed_forward(backend, context.config, step, attend(backend, context, step, before));
   }
-  /// Runs the first half. With norms before the parts, each half leaves the input of its first products in step.normed.
+  /// The halves, attention and MLP. With norms before them, each leaves the input of its first products in step.normed.
   Delta attend(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const;
   Delta feed_forward(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const;
 
