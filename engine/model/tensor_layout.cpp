@@ -10,7 +10,7 @@ using kernels::TensorView;
 
 namespace {
 
-// Side of the square that is transposed at a time: its rows of both sides stay in the L1 cache.
+// Side of the square that is transposed at a time: source and destination of one square stay in the L1 cache.
 constexpr std::int64_t kSquare = 32;
 
 TensorView view_in(std::vector<std::byte>& memory, const TensorView& like, std::vector<std::int64_t> shape) {

@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 8> kTexts = {
     "\u4eca\u5929\u5929\u6c14\u5f88\u597d\u3002",
 };
 
-// Rows that a step of the kernels computes at once.
+// Most tokens of a text: the rows that a step of the kernels computes at once.
 constexpr std::size_t kTokensOfText = 64;
 
 }  // namespace

@@ -21,9 +21,9 @@ struct RunnerMemory {
 /// Owns: backend, decoder, cache and work memory. Steps allocate no further buffers.
 class ModelRunner final : public Runner {
  public:
-  /// Allocates the KV cache and the work memory for `limits`; its window and rope_contexts are replaced by the decoder's.
-  /// Each of limits.windows must be the window of some layers, and shorter than that of the others. Errors:
-  /// resource_exhausted.
+  /// Allocates the KV cache and the work memory for `limits`; limits.window and rope_contexts are replaced by the decoder's.
+  /// Requires: each of limits.windows is the window of some layers, and shorter than that of the others.
+  /// Errors: resource_exhausted.
   static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
 

@@ -103,8 +103,7 @@ class Scheduler {
   /// Moves the first waiting sequence to the running ones, with blocks for its tokens, those from the prefix cache included.
   /// False: it must wait, and the reason is recorded.
   bool admit_first();
-  /// Preempts the last admitted sequence by recomputation: its blocks are given back, and it waits at the front of the
-  /// queue.
+  /// Recompute preemption of the last admitted sequence: its blocks are given back, and it waits at the front of the queue.
   Sequence& preempt_last();
   /// Puts n_tokens of a running sequence into the step, and rows of padding after them. Requires: blocks reserved for both.
   void schedule(Sequence& sequence, int n_tokens, int n_padding = 0);
