@@ -40,8 +40,8 @@ struct AnswerReading {
   std::vector<AnswerMarker> markers{};  ///< markers of `formats`, ascending by id
   /// Tools of the request: formats that do not distinguish strings from numbers look up the types of arguments here.
   Json tools = Json::array();
-  /// The prompt, or its end. Its last reasoning marker decides whether the answer begins inside the reasoning; without a
-  /// marker the format decides.
+  /// The prompt's end, see prompt_end(): says whether the answer begins inside the reasoning; without one it does where the
+  /// format's models always do.
   std::string prompt{};
   /// True: the prompt ends with the beginning of the answer, which is not reasoning unless a marker begins one.
   bool goes_on = false;
@@ -68,8 +68,9 @@ class AnswerParser {
   virtual ~AnswerParser() = default;
   /// Parses the next piece. `marks`: positions of marker tokens in `piece`, ascending.
   virtual std::vector<AnswerDelta> feed(std::string_view piece, std::span<const TextMark> marks = {}) = 0;
-  /// Ends the answer and returns what was held back, without incomplete calls. feed() must not be called afterwards.
-  /// `cut`: the answer was cut off, so a call whose end cannot be known without its end marker counts as incomplete.
+  /// The answer is over: what was held back. Nothing may be fed afterwards. A call that is not whole is dropped, but one
+  /// that hides the marker of its end in a string, in an answer that ended by itself, is content with all that follows it.
+  /// `cut`: the answer did not end by itself, so a call whose end cannot be known without its end marker is not whole.
   virtual std::vector<AnswerDelta> finish(bool cut = false) = 0;
   /// Parses the next piece as feed() does, but returns only stop().
   virtual int watch(std::string_view piece, std::span<const TextMark> marks) = 0;
@@ -90,10 +91,12 @@ AnswerFormats answer_formats(const EngineOptions& options, std::string_view chat
 std::vector<AnswerMarker> answer_markers(const AnswerFormats& formats, const Tokenizer& tokenizer);
 /// A reading by these formats. Markers of other formats in `markers` are left out.
 AnswerReading answer_reading(AnswerFormats formats, std::span<const AnswerMarker> markers);
-/// The end of a prompt, long enough for AnswerReading::prompt.
-std::string prompt_end(std::span<const TextSpan> spans);
-/// One name for each format, without "auto" and "none". `with_others`: all names that --tool-call-parser takes, since some
-/// formats of calls have several.
+/// The text that the chat template itself writes behind the last message, or the end of it; where the answer goes on with
+/// that message (`goes_on`), the message and the end of what the template writes before it. Texts of other messages say
+/// nothing of the answer. `spans`: as ChatTemplate::render() returns them.
+std::string prompt_end(std::span<const TextSpan> spans, bool goes_on);
+/// A name for each format. `with_others`: all that --tool-call-parser and --reasoning-parser take, but for "auto" and
+/// "none"; some formats of calls have several.
 std::vector<std::string_view> tool_call_format_names(bool with_others = false);
 std::vector<std::string_view> reasoning_format_names();
 

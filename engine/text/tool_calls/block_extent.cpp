@@ -47,17 +47,7 @@ BlockExtent::State BlockExtent::push_token(std::string_view text) {
   return State::open;
 }
 
-/// Returns whether the byte completes the marker, whose first character occurs in it once. A marker that is a token is not
-/// found here.
-bool BlockExtent::matches(char byte, std::string_view marker, std::size_t& matched) const {
-  if (marker.empty() || tokens_->is_token(marker)) return false;
-  matched = byte == marker[matched] ? matched + 1 : byte == marker.front() ? 1 : 0;
-  if (matched < marker.size()) return false;
-  matched = 0;
-  return true;
-}
-
-/// Reads the bytes before the value: blanks, and a name up to a marker.
+/// Takes the bytes before the value: blanks, and a name up to a marker.
 BlockExtent::State BlockExtent::push_head(char byte) {
   if (!in_head_ || is_blank(byte)) return State::open;
   const bool may_have_name = head_ != BlockHead::json;

@@ -47,14 +47,16 @@ class BlockExtent {
   const MarkerTokens* tokens_;
   std::size_t n_bytes_ = 0;  ///< bytes before the current one, without blanks at the beginning
   std::size_t depth_ = 0;
-  std::size_t matched_ = 0;        ///< matched bytes of the end marker
-  std::size_t quote_matched_ = 0;  ///< matched bytes of the quote marker
-  char opening_ = 0;               ///< the bracket that has just opened the value
-  char quote_ = 0;                 ///< quote character of the open string; 0: none
+  MarkerProgress end_progress_;      ///< outside of strings
+  MarkerProgress closing_progress_;  ///< everywhere
+  MarkerProgress quote_progress_;
+  char opening_ = 0;  ///< the bracket that has just opened the value
+  char quote_ = 0;    ///< of the string that is open
   bool escaped_ = false;
   bool in_head_ = true;         ///< before the value
   bool is_quoted_ = false;      ///< inside a text between quote markers
-  bool quote_may_end_ = false;  ///< after a marker that closes the text if a separator follows
+  bool quote_may_end_ = false;  ///< behind a marker that closes the text if a separator follows it
+  bool has_passed_end_ = false;
 };
 
 }  // namespace lathe::engine

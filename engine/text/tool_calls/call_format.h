@@ -81,7 +81,9 @@ extern const CallFormat kDeepseekV3Calls, kFunctionGemmaCalls, kGemma4Calls, kGl
 std::span<const CallFormat* const> call_formats();
 /// Returns whether `chat_template` contains all non-empty telltales, and there is at least one.
 bool has_telltales(std::string_view chat_template, std::span<const std::string_view> telltales);
-/// Returns all markers of a format that may be tokens.
+/// The marker that is behind a block: its end marker, or the wrap around it. Empty: there is none.
+std::string_view closing_marker(const CallFormat& format);
+/// All markers of a format that may be tokens.
 std::vector<std::string_view> markers_of(const CallFormat& format);
 
 }  // namespace lathe::engine

@@ -24,16 +24,21 @@ class CallScanner {
   void push_token(std::string_view text);
   /// `cut`: see AnswerParser::finish.
   void finish(bool cut);
-  /// Reports that reasoning follows: blanks before it are content.
+  /// A marker of the reasoning comes now that is no text.
+  void pass_other_marker() { code_.end_closed_fence(); }
+  /// A reasoning comes now: all that is held back before it is content, or a call.
   void interrupt();
-  /// Returns whether a marker of another format counts here: neither inside a block of calls nor in code.
-  bool in_plain_text() { return !in_block_ && !code_.marker_in_fence() && code_.open_span() == 0; }
+  bool in_block_or_fence() const { return in_block_ || code_.marker_in_fence(); }
+  /// Whether markers of others that are spelled count here: neither in a block of calls nor in code.
+  bool in_plain_text() const { return !in_block_or_fence() && code_.open_span() == 0; }
 
  private:
-  /// A part of the text after a backtick on its line: a block of calls, or plain text.
+  /// A part of the text behind a backtick on its line.
   struct Quoted {
-    std::string text;
-    std::vector<ToolCall> calls;  ///< empty: the part is plain text
+    enum class Kind : std::uint8_t { text, wraps, block };
+    Kind kind = Kind::text;
+    std::string text{};
+    std::vector<ToolCall> calls{};  ///< of a block
   };
 
   void push_plain(std::string_view text);

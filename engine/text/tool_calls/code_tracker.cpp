@@ -23,15 +23,7 @@ void CodeTracker::push(char byte) {
     case Phase::number: return push_number(byte);
     case Phase::mark: return push_mark(byte);
     case Phase::run: return push_run(byte);
-    case Phase::info:
-      if (fence_size_ > 0) {  // after a fence that may close the block, only blanks may follow
-        if (byte != ' ' && byte != '\t' && byte != '\r') phase_ = Phase::text;
-      } else if (byte == '`' && run_ == '`') {  // the line has a code span and opens no block
-        phase_ = Phase::text;
-        span_ = run_size_;
-        push_text(byte);
-      }
-      return;
+    case Phase::info: return push_info(byte);
     case Phase::text: return push_text(byte);
   }
 }
@@ -110,7 +102,41 @@ void CodeTracker::push_text(char byte) {
   escaped_ = byte == '\\' && !escaped_ && span_ == 0;
 }
 
-/// Ends a run of backticks: it opens a code span, or closes the one that a run of the same length opened.
+void CodeTracker::begin_run(char byte) {
+  phase_ = Phase::run;
+  run_ = byte;
+  run_size_ = 1;
+}
+
+void CodeTracker::begin_text(char byte) {
+  phase_ = Phase::text;
+  push_text(byte);
+}
+
+void CodeTracker::begin_quote() {
+  ++n_quotes_;
+  ++column_;
+  quote_column_ = column_ + 1;
+}
+
+/// The item's text begins in this column, or one behind the mark if it begins with code that is indented.
+void CodeTracker::open_item() {
+  const std::size_t column = column_ - mark_end_ > kMaxGap ? mark_end_ + 1 : column_;
+  if (items_.size() < kMaxItems) items_.push_back({std::max(column, mark_end_ + 1), n_quotes_});
+  mark_end_ = 0;
+}
+
+/// Closes the items that the line is not indented enough for. A text without a blank line before it goes on with theirs.
+void CodeTracker::leave_items(char byte) {
+  const bool begins = byte == '>' || is_fence(byte) || is_digit(byte) || is_bullet(byte);
+  if (!begins && !behind_blank_) return;
+  const auto is_left = [&](const Item& item) {
+    return item.n_quotes == n_quotes_ ? column_ < item.column : item.n_quotes > n_quotes_ && byte != '>';
+  };
+  items_.erase(std::find_if(items_.begin(), items_.end(), is_left), items_.end());
+}
+
+/// A run opens a span, or closes the one that was opened by as many.
 void CodeTracker::end_run() {
   if (ticks_ > 0 && span_ == 0) span_ = ticks_;
   else if (ticks_ > 0 && span_ == ticks_) span_ = 0;

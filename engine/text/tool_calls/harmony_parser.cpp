@@ -53,15 +53,16 @@ void HarmonyParser::push_token(std::string_view text) {
   if (!marker.empty()) add_marker(marker);
 }
 
-/// Ends the answer: an incomplete header or call is not text of the answer.
+/// Half a header or half a call is no text of the answer. A call is no half if the answer ended by itself behind a marker
+/// that ends calls: then a string of the call was not closed.
 void HarmonyParser::end(bool cut) {
   if (const std::string held = markers_.release(); !held.empty() && !(cut && held.size() > 1)) add_plain(held);
   if (state_ == State::call) return end_call(cut || !has_passed_end_);
   if (state_ == State::between && !raw_.empty()) give_up();
 }
 
-/// Returns whether a marker that is spelled in text is part of the message: in code, or in a string of a call's arguments.
-bool HarmonyParser::is_in_text() {
+/// Whether a marker that is spelled is a text of the message: in code, or in a string of a call's arguments.
+bool HarmonyParser::is_in_text() const {
   if (state_ == State::call) return in_string_;
   if (state_ != State::message && state_ != State::bare) return false;
   return code_.marker_in_fence() || code_.is_behind_backtick();
@@ -128,8 +129,8 @@ void HarmonyParser::begin_message() {
   if (!calls) raw_.clear();
 }
 
-/// Ends a call. `is_last`: the answer ends in the call, and an incomplete call is dropped.
-void HarmonyParser::end_call(bool is_last) {
+/// `may_be_half`: the answer ends in the call, and half a call is dropped.
+void HarmonyParser::end_call(bool may_be_half) {
   auto arguments = arguments_of_json(std::string_view(raw_).substr(body_at_));
   if (!arguments && may_be_half) return;
   if (!arguments || tool_.empty()) return give_up();

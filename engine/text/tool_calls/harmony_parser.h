@@ -48,7 +48,8 @@ class HarmonyParser final : public MarkedParser {
   std::string raw_;          ///< header and call as they arrived: they are content if they turn out not to be a call
   std::size_t body_at_ = 0;  ///< index in raw_ of the call's body
   std::string tool_;
-  bool in_string_ = false, escaped_ = false;  ///< state of the call's JSON
+  bool in_string_ = false, escaped_ = false;  ///< of the call's JSON
+  bool has_passed_end_ = false;               ///< a marker that ends calls is in a string of that JSON
 };
 
 }  // namespace lathe::engine

@@ -18,7 +18,30 @@ std::size_t string_end(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// Returns the text of a member's value in an object that is valid JSON; empty if the object has no such member.
+struct JsonExtent {
+  std::size_t size = 0;
+  bool is_closed = false;  ///< a value that a bracket opens has the bracket that closes it
+};
+
+/// The extent of the value at the beginning, see json_value_size().
+JsonExtent json_extent(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      if (depth == 0) return {at, true};
+      continue;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_blank(c))) return {at, at > 0};
+    ++at;
+    if ((c == '}' || c == ']') && --depth == 0) return {at, true};
+  }
+  return {text.size(), depth == 0 && !text.empty()};
+}
+
+/// The text of a member's value in an object that is valid JSON; empty where it has no such member.
 std::string_view member_text(std::string_view object, std::string_view quoted_name) {
   Markup rest(object.substr(1, object.size() - 2));
   for (rest.skip_blanks(); !rest.at_end(); rest.skip_blanks()) {
@@ -150,23 +173,6 @@ class JsonCalls {
     }
     is_half_ = is_half_ || is_half;
     return true;
-  }
-
-  /// Returns whether a value that a bracket opens has its closing bracket. Requires: json_value_size() delimited the value.
-  static bool is_closed(std::string_view value) {
-    if (value.empty() || (value.front() != '{' && value.front() != '[')) return !value.empty();
-    std::size_t depth = 0;
-    for (std::size_t at = 0; at < value.size();) {
-      const char c = value[at];
-      if (c == '"') {
-        at = string_end(value, at);
-        continue;
-      }
-      depth += c == '{' || c == '[' ? 1 : 0;
-      depth -= c == '}' || c == ']' ? 1 : 0;
-      ++at;
-    }
-    return depth == 0;
   }
 
   const BlockText& block_;

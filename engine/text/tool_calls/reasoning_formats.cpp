@@ -6,9 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kPromptEnd = 64;  ///< bytes that hold the markers and blanks at the end of a generation prompt
-
-// THE TABLE of reasoning formats, in the order in which telltales are searched. openai_gptoss is read by harmony_parser.
+// THE TABLE of reasoning formats, in the order in which telltales are looked for. openai_gptoss is read by harmony_parser.
 constexpr std::array kFormats = {
     ReasoningFormat{"openai_gptoss", {"<|channel|>", "<|message|>"}, {}, {}, {}},
     ReasoningFormat{"gemma4", {"<|channel>thought"}, {"<|channel>thought\n"}, {"<channel|>"}, {}},

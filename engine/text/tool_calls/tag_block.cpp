@@ -157,15 +157,6 @@ void TagBlock::confirm_value() {
   may_go_on_ = false;
 }
 
-/// Returns whether the byte completes the tag, whose first character occurs in it once.
-bool TagBlock::matches(char byte, std::string_view tag) {
-  if (tokens_.is_token(tag)) return false;
-  matched_ = byte == tag[matched_] ? matched_ + 1 : byte == tag.front() ? 1 : 0;
-  if (matched_ < tag.size()) return false;
-  matched_ = 0;
-  return true;
-}
-
 void TagBlock::push_name(char byte) {
   const bool is_word = form_.name_close.empty();
   if (!is_word && progress_.push(byte, form_.name_close, tokens_))

@@ -22,8 +22,10 @@ class TagBlock {
 
   BlockExtent::State push(char byte);
   BlockExtent::State push_token(std::string_view text);
-  /// Returns the complete calls, perhaps none; `body` is everything that was pushed. `cut`: see AnswerParser::finish.
-  /// Requires: the block is not broken; called once, at the end.
+  /// Whether the end marker has come and did not end the block: it is in a value that may never have been closed.
+  bool has_passed_end() const { return has_passed_end_; }
+  /// The calls that are whole, perhaps none of them; `body` is all that was pushed. `cut`: see AnswerParser::finish.
+  /// Requires: the block is not broken. Call it once, at the end.
   std::vector<ToolCall> calls(std::string_view body, const ArgumentTypes& types, bool cut);
 
  private:
@@ -70,13 +72,15 @@ class TagBlock {
   std::string_view end_;
   const MarkerTokens& tokens_;
   Step step_ = Step::before_call;
-  std::size_t n_bytes_ = 0;  ///< number of bytes pushed
-  std::size_t begin_ = 0;    ///< begin of the name, key or value
-  std::size_t matched_ = 0;  ///< matched bytes of the tag that closes the name, key or value
-  std::string held_;         ///< bytes that may become an expected tag
-  bool may_go_on_ = false;   ///< the last value may still continue
-  Range value_;              ///< the last value, up to its possible end
-  std::vector<Call> calls_;  ///< the last call may be incomplete
+  std::size_t n_bytes_ = 0;      ///< pushed
+  std::size_t begin_ = 0;        ///< of the name, key or value
+  MarkerProgress progress_;      ///< of the tag that closes the name, key or value
+  MarkerProgress end_progress_;  ///< of the end marker, everywhere
+  bool has_passed_end_ = false;
+  std::string held_;         ///< what may become an expected tag
+  bool may_go_on_ = false;   ///< nothing has proven yet that the last value has ended
+  Range value_;              ///< that value
+  std::vector<Call> calls_;  ///< the last one may be open
   std::size_t n_whole_ = 0;
 };
 
