@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of CpuBackend over the paged KV cache: how it is divided into items, and the product that follows.
+// Divides CpuBackend's attention over the paged KV cache into items, and runs it together with the product that follows.
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -11,15 +11,16 @@
 namespace lathe::kernels {
 namespace {
 
-// Pairs (row, query head) of an item. More of them share the work of widening a window of K and V; fewer give more items.
+// Pairs (row, query head) of an item. More pairs share the work of widening a window of K and V; fewer pairs give more
+// items.
 constexpr int kMaxItemPairs = 96;
-// Partial results of one row, of a group of query heads, that there is memory for. Of a context with more parts one item
-// takes the first, and so many others one each.
+// Partial results per thread that there is memory for, each for one row and one group of query heads. If a context has more
+// parts, one item computes the first parts together and each further item one part.
 constexpr std::int64_t kPartialsPerThread = 64;
-// An item that is a larger share of the work is divided, if its context is long.
+// An item with more than 1 / (kItemsPerThread * threads) of the work is divided, if its context is long.
 constexpr std::int64_t kItemsPerThread = 4;
 
-/// What an item takes, in rows times tokens.
+/// Cost of an item. Units: rows times tokens.
 std::int64_t cost_of(const AttentionItem& item) {
   const std::int64_t first = std::int64_t{item.part_begin} * kPartTokens;
   const std::int64_t end = std::min(n_visible_to(item), std::int64_t{item.part_end} * kPartTokens);
@@ -47,7 +48,7 @@ void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tenso
   for_rows(k.dim(0), 8 * n_columns, [&](std::int64_t begin, std::int64_t end) { write_kv(layer, k, v, slots, begin, end); });
 }
 
-/// Room for the items of any step.
+/// Reserves capacity for the items of any step of this shape.
 void CpuBackend::reserve_items(const StepShape& shape) {
   const std::int64_t n_kv_heads = shape.q_size / std::max<std::int64_t>(1, shape.group * shape.head_dim);
   const std::int64_t n_partials = kPartialsPerThread * pool_.n_threads();
@@ -84,7 +85,8 @@ void CpuBackend::list_items(const AttentionBatch& batch, int n_kv_heads, int gro
   }
 }
 
-/// Divides items that could keep one thread at work after the others, as far as there is memory for partial results.
+/// Divides items that could keep one thread busy after all others have finished, as far as the memory for partial results
+/// reaches.
 void CpuBackend::divide_items(int group, std::int64_t head_dim) {
   divided_.clear();
   std::int64_t total = 0;
@@ -114,7 +116,7 @@ void CpuBackend::divide_items(int group, std::int64_t head_dim) {
   }
 }
 
-/// Fills items_ and divided_, the largest first: the last to finish are then small.
+/// Fills items_ and divided_. Items are sorted by cost, the largest first, so that the last items to finish are small.
 AttentionArgs CpuBackend::plan_attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                                          const AttentionBatch& batch, const AttentionForm& form) {
   const KvShape& shape = layer.shape;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CpuBackend: checks shapes, divides the work of an operation among threads, and calls the ops of its instruction set.
+// CpuBackend: the Backend on the processor. It checks shapes, divides the work of an operation among threads, and calls the
+// ops of its instruction set.
 #pragma once
 
 #include <vector>
@@ -17,7 +18,7 @@ namespace lathe::kernels {
 
 class CpuBackend final : public Backend {
  public:
-  /// `streams_one_row`: whether a step of one row leaves fetching its weights to the processor.
+  /// `streams_one_row`: whether a step of one row leaves prefetching its weights to the processor.
   CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one_row = streams_one_row_alone());
 
   const BackendInfo& info() const override { return info_; }
@@ -66,13 +67,13 @@ class CpuBackend final : public Backend {
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
 
  private:
-  /// body(row_begin, row_end) over all rows: on this thread alone when there is too little to share.
+  /// Calls body(row_begin, row_end) over all rows; on this thread alone when there is too little work to share.
   template <class Body>
   void for_rows(std::int64_t n_rows, std::int64_t row_elements, const Body& body) {
     pool_.run(n_rows, row_grain(n_rows, row_elements), [&](std::int64_t begin, std::int64_t end, int) { body(begin, end); });
   }
   std::int64_t row_grain(std::int64_t n_rows, std::int64_t row_elements) const;
-  /// Units: bytes, of the buffers of that name.
+  /// Sizes of the buffers with these names. Units: bytes.
   struct WorkSizes {
     std::size_t packed_x, packed_inner, loose_inner, thread_scratch, partials;
   };
@@ -81,30 +82,31 @@ class CpuBackend final : public Backend {
     return static_cast<std::size_t>(floats_each * pool_.n_threads()) * sizeof(float);
   }
   ThreadScratch thread_scratch(std::int64_t floats_each);
-  /// Units: floats a thread.
+  /// Units: floats per thread.
   static std::int64_t attention_floats(std::int64_t group, std::int64_t head_dim);
   static std::int64_t mlp_scratch_floats();
   void map_rows(const TensorView& x, float parameter, void (*map)(const MapArgs&, std::int64_t, std::int64_t));
-  /// x times `matrix`; out is still to be named.
+  /// Arguments of x times `matrix`; the caller still sets the output.
   LinearArgs product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) const;
   const LinearOps& linear_ops(WeightFormat format, std::int64_t k) const;
   const LinearOps& linear_ops(const PackedMatrix& matrix) const;
-  /// Units: bytes that packed rows [m, k] take at a time.
+  /// Units: bytes that up to kMaxPackedRows packed rows of [m, k] take.
   static std::size_t packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops);
-  /// Rows [m, k] for `ops`, still to be filled, in `memory`.
+  /// Reserves `memory` for rows [m, k] packed for `ops`; the rows are still to be filled.
   static PackedRows reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops);
-  /// Whether what one product gives can be packed for the next chunk by chunk. is_ordered: the next has an order of inputs.
+  /// True if the output of `ops` can be packed as the input of `next` chunk by chunk, without a full intermediate.
+  /// is_ordered: the next matrix has an input order.
   static bool packs_at_once(const LinearOps& ops, const LinearOps& next, bool is_ordered);
-  /// Units: bytes that rows [m, k] between two products take if they cannot.
+  /// Units: bytes of the intermediate rows [m, k] between two products that do not pack at once.
   static std::size_t loose_rows_bytes(std::int64_t m, std::int64_t k);
-  /// What makes `packed` for `matrix` of the rows of `in`, once `before` has them, and tells `done`.
+  /// Stage that packs the rows of `in` for `matrix`, waiting for `before` unless it is null, and reports to `done`.
   PrepareStage prepare(const HalfInput& in, const PackedRows& packed, const PackedMatrix& matrix, RowProgress* before,
                        RowProgress& done);
-  /// What makes out = x * matrix^T of the rows that are ready, and tells `done` unless it is null.
+  /// Stage that computes out = x * matrix^T for the rows that are `ready`, and reports to `done` unless it is null.
   MultiplyStage multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias,
                          const ThreadScratch& scratch, RowProgress& ready, RowProgress* done);
   void mlp_block(const TensorView& out, const HalfInput& in, const MlpWeights& weights);
-  /// Units: bytes, of what parts of contexts give, until they are merged.
+  /// Units: bytes of the partial results of divided contexts, until they are merged.
   std::size_t partials_bytes(std::int64_t group, std::int64_t head_dim) const;
   void reserve_items(const StepShape& shape);
   void list_items(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form);
@@ -117,7 +119,7 @@ class CpuBackend final : public Backend {
   const bool streams_one_row_;
   ThreadPool pool_;
   BackendInfo info_;
-  // Memory of one operation at a time; it only grows, so a step in its stride allocates nothing.
+  // Memory of one operation at a time. It only grows, so a step allocates nothing once the sizes have been reached.
   Buffer packed_x_;
   Buffer packed_inner_;
   Buffer loose_inner_;

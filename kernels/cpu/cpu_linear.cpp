@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of CpuBackend, each one job of the pool: rows are prepared, and chunks of them multiplied as they are ready.
+// Products of CpuBackend, each one job of the pool: rows are prepared, and chunks of rows are multiplied as soon as they are
+// ready.
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -19,7 +20,7 @@ bool is_bias_of(const TensorView& bias, const PackedMatrix& matrix) {
   return bias.data == nullptr || (bias.dtype == Dtype::f32 && bias.n_elements() == matrix.n());
 }
 
-/// body(begin, count) over blocks of rows of about the same size.
+/// Calls body(begin, count) over blocks of rows of about the same size.
 template <class Body>
 void for_row_blocks(std::int64_t n_rows, const Body& body) {
   const std::int64_t n_blocks = div_up(n_rows, kMaxPackedRows);
@@ -83,7 +84,8 @@ PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64
   return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
 }
 
-/// Chunks of one product are tiles and parts of the next only if both cut their rows alike, and inputs stay in their order.
+/// Output chunks are tiles and parts of the next product's input only if both products cut their rows alike and the inputs
+/// keep their order.
 bool CpuBackend::packs_at_once(const LinearOps& ops, const LinearOps& next, bool is_ordered) {
   return &ops == &next && next.pack_columns != kWholeRows && !is_ordered;
 }
@@ -185,7 +187,7 @@ void CpuBackend::mlp_block(const TensorView& out, const HalfInput& in, const Mlp
   const RowCut cut(x.tiling);
   RowProgress ready(cut, pool_.may_spin()), combined(cut, pool_.may_spin()),
       repacked(RowCut(packed.tiling), pool_.may_spin());
-  // Whole tiles, and whole parts of what is packed.
+  // A group holds whole tiles, and whole parts of the packed intermediate where it is packed at once.
   const std::int64_t group = std::max(tile_panels(x.tiling, ops), at_once ? next.pack_columns / kPanelColumns : 0);
   const PanelCut panels =
       cut_panels(panels_of(weights.up).n_panels(), group, max_inner_panels(cut), cut.n_chunks, pool_.n_threads());

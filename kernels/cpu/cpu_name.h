@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model name that the processor gives itself.
+// Reads the model name that the processor reports (CPUID).
 #pragma once
 
 #include <string>

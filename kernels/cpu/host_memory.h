@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory for buffers: zeroed, aligned, large ones on huge pages.
+// Allocates host memory for buffers: zeroed and aligned, large buffers on huge pages.
 #pragma once
 
 #include "kernels/api/backend.h"
@@ -10,7 +10,8 @@ namespace lathe::kernels {
 Buffer allocate_host(std::size_t n_bytes);
 /// Units: bytes that reserve_host takes for n_bytes.
 std::size_t reserved_bytes(std::size_t n_bytes);
-/// Makes the buffer at least as large; what it held is lost then. False when the machine has no memory left.
+/// Grows the buffer to at least n_bytes; its contents are lost when it grows. Errors: false when the machine has no memory
+/// left.
 bool reserve_host(Buffer& buffer, std::size_t n_bytes);
 
 }  // namespace lathe::kernels

@@ -14,7 +14,7 @@
 namespace lathe::kernels {
 namespace {
 
-// Scales that are worth a thread of their own to find.
+// Number of scales that are worth a thread of their own.
 constexpr std::int64_t kScalesOfThread = 32;
 
 std::int64_t panels_for_rows(std::int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
@@ -31,7 +31,7 @@ std::int64_t panel_bytes_for(WeightFormat format, std::int64_t k) {
   return (k + 1) / 2 * kPairWeights * static_cast<std::int64_t>(size_of(descriptor.element));
 }
 
-/// Element (column, k) of a panel for k = 2 pair + odd.
+/// Index of the element (column, k) in a panel.
 template <bool kInterleaved>
 std::int64_t element_at(std::int64_t column, std::int64_t k) {
   const std::int64_t pair = k / 2 * kPairWeights;
@@ -59,7 +59,7 @@ void pack_row_from(const TensorView& source, std::int64_t row, Stored* panel, st
   }
 }
 
-/// Row of a source into its column, in a format without codes.
+/// Packs a row of a source into its column, in a format without codes.
 void pack_floats(WeightFormat format, const TensorView& source, std::int64_t row, std::byte* panel, std::int64_t column) {
   const bool keeps_bits = source.dtype == descriptor_of(format).element;
   const std::int64_t k = source.dim(1);
@@ -83,14 +83,14 @@ void pack_floats(WeightFormat format, const TensorView& source, std::int64_t row
 
 constexpr std::int64_t kQuadCodes = std::int64_t{kPanelColumns} * kQuad;
 
-/// Quads of a column lie kQuadCodes apart: each is moved as one number.
+/// Stores 8-bit codes. Consecutive quads of a column are kQuadCodes bytes apart; each quad is copied as one 32-bit word.
 void store_bytes(std::span<const std::uint8_t> codes, std::byte* column) {
   std::size_t i = 0;
   for (; i + kQuad <= codes.size(); i += kQuad, column += kQuadCodes) std::memcpy(column, codes.data() + i, kQuad);
   std::memcpy(column, codes.data() + i, codes.size() - i);
 }
 
-/// Two quads share their bytes: the first lies in the low halves.
+/// Stores 4-bit codes. Two quads share four bytes: the first quad is in the low nibbles.
 void store_nibbles(std::span<const std::uint8_t> codes, std::byte* column) {
   for (std::size_t i = 0; i < codes.size(); i += 2 * kQuad, column += kQuadCodes) {
     std::uint32_t quads[2] = {};
@@ -100,7 +100,7 @@ void store_nibbles(std::span<const std::uint8_t> codes, std::byte* column) {
   }
 }
 
-/// The format as an instruction set encodes it.
+/// The format with the functions of an instruction set in place of its own, where there are some.
 CodedFormat coded_format(WeightFormat format, const Encoders* encoders) {
   CodedFormat codes = descriptor_of(format).codes;
   if (encoders == nullptr) return codes;
@@ -110,7 +110,7 @@ CodedFormat coded_format(WeightFormat format, const Encoders* encoders) {
   return codes;
 }
 
-/// What a thread keeps of the row that it packs.
+/// Buffers of one thread for the row that it packs.
 struct RowOfCodes {
   RowOfCodes(const TensorCodes& tensor, std::int64_t k)
       : weights(static_cast<std::size_t>(k)),
@@ -127,7 +127,7 @@ void store_e4m3(std::span<const std::uint8_t> codes, std::byte* panel, std::int6
   }
 }
 
-/// Writes what a row has of a panel.
+/// Writes the codes and scales of one row into its column of a panel.
 class CodedColumn {
  public:
   CodedColumn(const CodedFormat& format, std::int64_t k, std::byte* panel, std::int64_t column)

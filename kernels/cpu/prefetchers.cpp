@@ -9,9 +9,10 @@
 namespace lathe::kernels {
 namespace {
 
-/// Processors on which it was measured: median of 4 to 8 pairs of runs, 128 tokens behind each other, with two threads.
-/// Family 26 of AMD is Zen 5: answers of 0.5b and 1.1b are 14 and 33 % faster in bf16, 8 and 19 % in int8_g32; of weights in
-/// 4 bits, 6 and 12 % slower. On Zen 4, Ice Lake, Skylake and Granite Rapids fetching was not taken out.
+/// Processors that are faster without prefetch instructions. Measured as the median of 4 to 8 pairs of runs, 128 tokens
+/// generated one after another, with two threads. AMD's family 26 is Zen 5: generation with models of 0.5b and 1.1b is 14
+/// and 33 % faster in bf16, 8 and 19 % in int8_g32, and 6 and 12 % slower with 4-bit weights. On Zen 4, Ice Lake, Skylake
+/// and Granite Rapids the instructions were not removed.
 struct Family {
   unsigned vendor;  ///< EBX of leaf 0
   unsigned number;

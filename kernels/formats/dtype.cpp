@@ -17,7 +17,7 @@ struct SmallFloat {
 constexpr SmallFloat kE4m3{.fraction_bits = 3, .bias = 7, .smallest_normal = 0x1p-6F, .largest = 448, .nan = 0x7f};
 constexpr SmallFloat kE5m2{.fraction_bits = 2, .bias = 15, .smallest_normal = 0x1p-14F, .largest = 57344, .nan = 0x7f};
 
-/// Of a number that is neither infinite nor NaN.
+/// Widens a value that is neither infinite nor NaN.
 float widened(const SmallFloat& type, std::uint8_t bits) {
   const auto sign = static_cast<std::uint32_t>(bits & 0x80U) << 24;
   const std::uint32_t magnitude = bits & 0x7fU;
@@ -37,7 +37,7 @@ std::uint8_t narrowed(const SmallFloat& type, float value) {
   if (std::isnan(magnitude)) return static_cast<std::uint8_t>(sign | type.nan);
   if (magnitude > type.largest) magnitude = type.largest;
   if (magnitude < type.smallest_normal) {
-    // A multiple of the smallest number. Adding one whose last bit is worth that much rounds to it.
+    // The result is a multiple of the smallest subnormal. Adding `shift`, whose last bit has that value, rounds to it.
     const float last_bit = type.smallest_normal / static_cast<float>(1 << type.fraction_bits);
     const float shift = last_bit * 0x1p23F;
     const std::uint32_t steps = std::bit_cast<std::uint32_t>(magnitude + shift) - std::bit_cast<std::uint32_t>(shift);
@@ -89,7 +89,7 @@ float e4m3_to_f32(std::uint8_t bits) {
 }
 
 float e5m2_to_f32(std::uint8_t bits) {
-  return f16_to_f32(static_cast<std::uint16_t>(bits << 8));  // the same exponent, fewer bits behind it
+  return f16_to_f32(static_cast<std::uint16_t>(bits << 8));  // e5m2 has the exponent of f16 and fewer fraction bits
 }
 
 std::uint8_t f32_to_e4m3(float value) { return narrowed(kE4m3, value); }

@@ -22,7 +22,7 @@ inline float load_element(const void* data, Dtype dtype, std::int64_t i) {
   }
 }
 
-/// f16_to_f32 without branches, for loops that become vectors.
+/// f16_to_f32() without branches, for loops that the compiler vectorizes.
 inline float widened_f16(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
   const auto magnitude = static_cast<std::int32_t>(bits & 0x7fffU) << 13;
@@ -34,14 +34,12 @@ inline float widened_f16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(wide) | sign);
 }
 
-/// Elements from `begin` on.
+/// Loads out.size() elements, beginning with element `begin`. Requires: f32, f16 or bf16.
 inline void load_elements(const void* data, Dtype dtype, std::int64_t begin, std::span<float> out) {
   const auto* const floats = static_cast<const float*>(data) + begin;
   const auto* const halves = static_cast<const std::uint16_t*>(data) + begin;
   switch (dtype) {
-    case Dtype::f32:
-      std::memcpy(out.data(), floats, out.size_bytes());
-      return;
+    case Dtype::f32: std::memcpy(out.data(), floats, out.size_bytes()); return;
     case Dtype::f16:
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = widened_f16(halves[i]);
       return;

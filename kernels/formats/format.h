@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weight format: what PackedMatrix may store, with its name and element type.
+// FormatDescriptor: a weight format that PackedMatrix may store, with its name and element type.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace lathe::kernels {
 struct FormatDescriptor {
   WeightFormat format;
   std::string_view name;
-  Dtype element;        ///< of one stored weight; of a weight before it became a code
-  CodedFormat codes{};  ///< of a format that has some
+  Dtype element;        ///< type of a stored weight; with codes, of a decoded weight
+  CodedFormat codes{};  ///< the coded format, if weights are stored as codes
   bool is_load_only = false;
   bool is_coded() const { return codes.has_codes(); }
 };

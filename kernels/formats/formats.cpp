@@ -23,7 +23,7 @@ FormatDescriptor of_files(WeightFormat format, std::string_view name, const Code
 }
 
 const auto& table() {
-  // THE TABLE.
+  // THE TABLE: one line per weight format.
   static const std::array formats = {
       FormatDescriptor{.format = WeightFormat::f32, .name = "f32", .element = Dtype::f32},
       FormatDescriptor{.format = WeightFormat::f16, .name = "f16", .element = Dtype::f16},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// K or V of a token in 8 bits: whole numbers, and a scale for each head.
+// int8 KV cache: K or V of a token as 8-bit integers, with a scale for each head.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace lathe::kernels {
 
-/// What 1 stands for: the largest magnitude of the head is 127. NaN where a number is infinite or none, so that what is
-/// made of it is none either. Source: vLLM's int8_per_token_head.
+/// Scale of a head, the value of code 1: the largest magnitude of the head becomes 127. NaN if an element is infinite or
+/// NaN, so that everything computed from the head is NaN too. Source: vLLM's int8_per_token_head.
 inline float kv_scale(std::span<const float> head) {
   float poison = 0;  // 0 times infinity, or times NaN, is NaN
   for (const float x : head) poison += x * 0;
   return largest_magnitude(head.data(), head.size()) / 127 + poison;
 }
 
-/// The number in steps of the scale, to the nearest, ties to even.
+/// Code of x: x / scale rounded to the nearest integer, ties to even.
 inline std::int8_t kv_code(float x, float scale) {
   return scale > 0 ? static_cast<std::int8_t>(to_nearest(bounded(x / scale, -127.0F, 127.0F))) : std::int8_t{0};
 }

@@ -8,9 +8,9 @@
 namespace lathe::kernels {
 namespace {
 
-// Weights whose codes are kept at a time when they are turned back at once.
+// Weights whose codes are encoded and decoded at a time by decoded_row().
 constexpr std::size_t kPart = 256;
-// Weights of a group of a format whose scales are found before all codes.
+// Largest group of a format whose scales are computed before all codes.
 constexpr std::int64_t kMaxGroup = 256;
 
 }  // namespace

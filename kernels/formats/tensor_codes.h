@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorCodes: what a tensor becomes in a format with codes, row after row.
+// TensorCodes: the codes and scales of a tensor in a coded format, computed row by row.
 #pragma once
 
 #include <vector>
@@ -10,25 +10,26 @@
 
 namespace lathe::kernels {
 
-/// Owns: nothing of the tensor [rows, k]; scales where they depend on more than a row. Thread: rows from any.
+/// Owns: nothing of the tensor [rows, k]; owns scales where they depend on more than one row. Thread: rows may be read from
+/// any thread.
 class TensorCodes {
  public:
-  /// Requires: `source` is a whole tensor where the format says so (groups that run on, nested scales), f32, f16 or bf16; or
-  /// bytes [rows, bytes of a row], the format's StoredBlocks: then nothing is rounded.
+  /// Requires: `source` is f32, f16 or bf16, and a whole tensor where the format says so (groups that span rows, nested
+  /// scales); or it is bytes [rows, bytes of a row] in the format's StoredBlocks, of which nothing is rounded.
   TensorCodes(const CodedFormat& format, const TensorView& source, const ParallelFor& parallel_for);
 
-  /// Codes [k] of a row, and its scales [scales_of_row()]; nested scales before they become codes. `weights` [k] is room to
-  /// work in, and holds the row as f32 afterwards. Requires: no group runs on into the next row.
+  /// Writes the codes [k] of a row and its scales [scales_of_row()]; nested scales as they are before they become codes.
+  /// `weights` [k] is work space and holds the row as f32 afterwards. Requires: no group spans two rows.
   void row(std::int64_t row, std::span<float> weights, std::span<std::uint8_t> codes, std::span<CodeScale> scales) const;
-  /// The weights [k] that the codes of a row stand for.
+  /// Writes the decoded weights [k] of a row.
   void decoded_row(std::int64_t row, std::span<float> weights) const;
 
   std::int64_t scales_of_row() const;
-  /// Where the format has them.
+  /// Requires: ScaleLayout::nested.
   const NestedScales& nested() const { return nested_; }
 
  private:
-  /// body(begin, end, group) over the groups that a row has a part in.
+  /// Calls body(begin, end, group) for each group that has weights in the row.
   template <class Body>
   void for_groups(std::int64_t row, const Body& body) const;
   bool needs_all_scales() const;
@@ -40,14 +41,14 @@ class TensorCodes {
   const CodedFormat& format_;
   TensorView source_;
   std::int64_t k_;
-  std::vector<float> scales_;  ///< of all groups of the tensor, where a row alone does not tell
+  std::vector<float> scales_;  ///< scales of all groups of the tensor, where a row alone does not determine them
   NestedScales nested_;
 };
 
-/// Weights of a row of `source`, which may hold StoredBlocks.
+/// Number of weights in a row of `source`, which may hold StoredBlocks.
 std::int64_t weights_of_row(const CodedFormat& format, const TensorView& source);
 
-/// True if rows of k weights begin with a group of their own.
+/// True if each row of k weights begins a new group.
 bool rows_begin_groups(const CodedFormat& format, std::int64_t k);
 
 }  // namespace lathe::kernels

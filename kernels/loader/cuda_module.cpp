@@ -28,7 +28,7 @@ std::vector<std::filesystem::path> cuda_module_places(const std::filesystem::pat
 }
 
 LoadedBackend load_cuda_module(const std::string& driver, const std::vector<std::filesystem::path>& places, int n_threads) {
-  // Only to see whether it is there: the module opens it by itself.
+  // The driver is opened only to find out whether it exists: the module opens it by itself.
   if (dlopen(driver.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
     return none("there is no NVIDIA driver: " + driver + " cannot be opened");
   for (const std::filesystem::path& place : places) {

@@ -10,10 +10,10 @@
 
 namespace lathe::kernels {
 
-/// Where the module is looked for, of a program in that folder.
+/// Paths at which a program in that folder looks for the module, in order.
 std::vector<std::filesystem::path> cuda_module_places(const std::filesystem::path& program_folder);
 
-/// As load_cuda_backend(), with the driver's library and the places named. A module stays open once it was opened.
+/// Like load_cuda_backend(), with the driver's library and the paths given. An opened module stays open.
 LoadedBackend load_cuda_module(const std::string& driver, const std::vector<std::filesystem::path>& places, int n_threads);
 
 }  // namespace lathe::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How weights get the nearest numbers of a book, for any instruction set.
+// Encodes weights as the nearest values of a codebook, for any instruction set.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 namespace lathe::kernels {
 namespace {
 
-/// A book in ascending order, of equal numbers the lower code first: what lies halfway between its numbers, and what is
-/// added to a code there.
+/// A codebook in ascending order, equal values by ascending code: the midpoints between neighbouring values, and the step
+/// that is added to a code at each midpoint.
 template <class Book>
 struct Sorted {
   std::int32_t first = 0;
@@ -38,12 +38,12 @@ inline CodeScale bnb4_scale(const CodedFormat&, std::span<const float> weights) 
   return {.scale = largest_magnitude(weights.data(), weights.size())};
 }
 
-/// AVX-512 adds under a mask; elsewhere a comparison gives -1.
+/// Adds `step` where `condition` holds: AVX-512 under a mask, elsewhere by the -1 that a comparison gives.
 inline Ints plus_where(Ints code, Ints condition, std::int32_t step) {
   return kLanes == 16 ? (condition ? code + step : code) : code - (condition & -step);
 }
 
-/// All numbers halfway are compared with: a search would branch, which no vector does.
+/// Compares each weight with all midpoints: a search would branch, which vectors cannot.
 template <class Book>
 inline void bnb4_encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_block, std::uint8_t* codes) {
   constexpr Sorted<Book> kSorted;

@@ -10,7 +10,8 @@ namespace {
 
 using Map = std::array<float, 256>;
 
-/// Seven decades, each with twice the numbers of the one below: middles of equal parts of [0.1, 1], and both signs.
+/// Seven decades, each with twice as many values as the decade below: the centers of equal parts of [0.1, 1], with both
+/// signs.
 Map make_map() {
   Map map{};
   std::size_t n = 0;
@@ -18,7 +19,7 @@ Map make_map() {
   int n_parts = 1;
   for (const double decade : kDecades) {
     const float part = (1.0F - 0.1F) / static_cast<float>(n_parts);
-    // As torch.linspace in f32 where there is a fused multiply-add: from both ends towards the middle.
+    // Same bits as torch.linspace in f32 with fused multiply-adds: computed from both ends towards the middle.
     const auto border = [&](int i) {
       return i < (n_parts + 1) / 2 ? std::fma(part, static_cast<float>(i), 0.1F)
                                    : std::fma(-part, static_cast<float>(n_parts - i), 1.0F);

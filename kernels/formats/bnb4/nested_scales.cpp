@@ -17,7 +17,7 @@ std::uint8_t nearest_code(float x) {
   return static_cast<std::uint8_t>((is_nearer_above ? above : below) - map);
 }
 
-/// Codes of what scales have beyond their mean, and their own scale.
+/// Writes the codes of a block of scales less their mean. Returns the outer scale of the block.
 float nest_block(std::span<const float> scales, float mean, std::uint8_t* codes) {
   float beyond[kNestedBlock];
   for (std::size_t i = 0; i < scales.size(); ++i) beyond[i] = scales[i] - mean;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NestedScales: scales that are quantized themselves, the double quantization of bitsandbytes.
+// NestedScales: scales that are themselves quantized, the double quantization of bitsandbytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lathe::kernels {
 
-/// Scales whose codes share a scale.
+/// Number of scales whose codes share an outer scale.
 inline constexpr std::int64_t kNestedBlock = 256;
 
 /// Scale i is dynamic_map()[codes[i]] * outer[i / 256] + mean.
@@ -21,7 +21,7 @@ struct NestedScales {
   float at(std::size_t i) const;
 };
 
-/// Scales of a whole tensor, each with the nearest code.
+/// Quantizes the scales of a whole tensor, each to the nearest code.
 NestedScales nest(std::span<const float> scales, const ParallelFor& parallel_for);
 
 }  // namespace lathe::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What formats round with, many numbers at a time: vectors of as many lanes as the instruction set of the file has.
-// Nothing here may be compiled with fused multiply-adds: they would round once where two are defined.
+// Rounding functions of the formats, on vectors of as many lanes as the file's instruction set has.
+// Requires: no fused multiply-adds: they would round once where two roundings are defined.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr int kLanes = 8;
 inline constexpr int kLanes = 4;
 #endif
 
-/// Vectors of the compiler: arithmetic lane by lane, a comparison gives -1 or 0, a ? b : c chooses.
+/// Vector types of the compiler: arithmetic is done lane by lane, a comparison gives -1 or 0, and a ? b : c selects lanes.
 template <int n>
 struct VectorOf {
   typedef float Floats __attribute__((vector_size(4 * n)));
@@ -37,14 +37,15 @@ inline To bits_as(const From& from) {
   return to;
 }
 
-/// To the nearest whole number, ties to even: adding 1.5 * 2^23 pushes the fraction out of the mantissa. Requires: |x| < 2^22.
+/// Rounds to the nearest integer, ties to even: adding 1.5 * 2^23 pushes the fraction out of the mantissa. Requires: |x| <
+/// 2^22.
 template <class F>
 inline F to_nearest(F x) {
   constexpr float kShift = 12582912.0F;
   return (x + kShift) - kShift;
 }
 
-/// 0 for what is no number.
+/// Clamps x to [lowest, highest]; NaN becomes 0.
 template <class F>
 inline F bounded(F x, float lowest, float highest) {
   const F low = F{} + lowest, high = F{} + highest;
@@ -52,20 +53,20 @@ inline F bounded(F x, float lowest, float highest) {
   return x == x ? inside : F{};
 }
 
-/// Up to kLanes numbers; zeros follow.
+/// Loads up to kLanes values; the remaining lanes are 0.
 inline Floats load_some(const float* from, std::size_t n) {
   Floats x = {};
   __builtin_memcpy(&x, from, 4 * (n < kLanes ? n : kLanes));
   return x;
 }
 
-/// The least and the greatest of some numbers and 0; what is no number is passed over.
+/// Minimum and maximum of some values and 0; NaN is ignored.
 struct Extent {
   float least = 0, greatest = 0;
   float magnitude() const { return -least < greatest ? greatest : -least; }
 };
 
-/// One number of a vector. takes(a, b): where a takes the place of b.
+/// Reduces a vector to one value. takes(a, b) is true where a replaces b.
 template <int n, class Takes>
 inline float folded(typename VectorOf<n>::Floats x, const Takes& takes) {
   if constexpr (n == 1) {
@@ -91,7 +92,7 @@ inline Extent extent_of(const float* numbers, std::size_t n) {
           .greatest = folded<kLanes>(greatest, [](auto a, auto b) { return a > b; })};
 }
 
-/// 0 where nothing is a number.
+/// Largest magnitude of some values; NaN is ignored, and 0 is the result if all are NaN.
 inline float largest_magnitude(const float* numbers, std::size_t n) {
   Floats largest = {};
   const auto take = [&](Floats x) {
@@ -104,12 +105,12 @@ inline float largest_magnitude(const float* numbers, std::size_t n) {
   return folded<kLanes>(largest, [](auto a, auto b) { return a > b; });
 }
 
-/// The nearest f16, as f32: what f16_to_f32(f32_to_f16(x)) gives, but that a NaN keeps its bits.
+/// Nearest f16, as f32: f16_to_f32(f32_to_f16(x)), except that a NaN keeps its bits.
 template <class F, class I>
 inline F nearest_f16(F x) {
   const I bits = bits_as<I>(x);
   const I magnitude = bits & 0x7fffffff;
-  // Below 2^-14 a multiple of 2^-24: adding 0.5 leaves no more bits than that.
+  // Below 2^-14 the result is a multiple of 2^-24: adding 0.5 leaves exactly those bits in the fraction.
   const I small = bits_as<I>((bits_as<F>(magnitude) + 0.5F) - 0.5F);
   const I rounded = (magnitude + 0xfff + ((magnitude >> 13) & 1)) & ~0x1fff;
   const I infinity = I{} + 0x7f800000;
@@ -121,7 +122,7 @@ inline F nearest_f16(F x) {
 inline float nearest_f16(float x) { return nearest_f16<float, std::int32_t>(x); }
 inline Floats nearest_f16(Floats x) { return nearest_f16<Floats, Ints>(x); }
 
-/// codes[i] = code_of(weights[i]), whole numbers from 0 to 255. code_of takes Floats and gives Ints.
+/// codes[i] = code_of(weights[i]), integers from 0 to 255. code_of maps Floats to Ints.
 template <class CodeOf>
 inline void encode_each(const float* weights, std::size_t n, std::uint8_t* codes, const CodeOf& code_of) {
   std::size_t i = 0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kLargest = 448;
 
-/// Of a row or a group. An infinite scale would turn every weight of it into NaN.
+/// Scale of a row or a group. It stays finite: an infinite scale would turn every weight into NaN.
 CodeScale scale_of(const CodedFormat&, std::span<const float> weights) {
   return {.scale =
               std::min(largest_magnitude(weights.data(), weights.size()), std::numeric_limits<float>::max()) / kLargest};
@@ -28,7 +28,7 @@ void encode(const CodedFormat&, std::span<const float> weights, const CodeScale&
 
 float decode(const CodedFormat&, std::uint8_t code, const CodeScale& shared) { return e4m3_to_f32(code) * shared.scale; }
 
-// A number of e4m3 is widened through f16, whose exponents are biased by 8 more.
+// Kernels widen e4m3 through f16, whose exponent bias is greater by 8: widened values are 2^-8 of the true ones.
 constexpr float kStep = 256;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How weights in groups are rounded, for any instruction set.
+// Computes scales and codes of weights in groups, for any instruction set.
 #pragma once
 
 #include <span>
@@ -13,14 +13,14 @@ namespace {
 
 inline int middle_of(const CodedFormat& format) { return 1 << (format.bits - 1); }
 
-/// An infinite scale would turn every weight of the group into NaN.
+/// Rounds to f16 and keeps the result finite: an infinite scale would turn every weight of the group into NaN.
 inline float finite_f16(float value) {
   constexpr float kLargestF16 = 65504;
   const float nearest = nearest_f16(value);
   return nearest > kLargestF16 ? kLargestF16 : nearest < -kLargestF16 ? -kLargestF16 : nearest;
 }
 
-/// The first of those that have it, with its sign.
+/// The first weight with the largest magnitude, with its sign.
 inline float with_largest_magnitude(const float* weights, std::size_t n) {
   const Extent extent = extent_of(weights, n);
   if (extent.greatest != -extent.least) return extent.greatest > -extent.least ? extent.greatest : extent.least;
@@ -53,7 +53,7 @@ inline void grouped_encode(const CodedFormat& format, std::span<const float> wei
 inline CodeScale asymmetric_scale(const CodedFormat& format, std::span<const float> weights) {
   const auto most = static_cast<float>((1 << format.bits) - 1);
   const Extent extent = extent_of(weights.data(), weights.size());
-  // Divided before the difference is taken: that of the largest floats is infinite.
+  // The division comes before the difference, because the difference of the largest floats is infinite.
   const float scale = finite_f16(extent.greatest / most - extent.least / most);
   if (scale == 0) return {.scale = 0, .zero = static_cast<float>(middle_of(format))};
   return {.scale = scale, .zero = to_nearest(bounded(-extent.least / scale, 0.0F, most))};

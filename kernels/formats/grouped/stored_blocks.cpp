@@ -22,7 +22,7 @@ void put_scale(const CodeScale& scale, std::byte* block) {
   std::memcpy(block, &bits, sizeof bits);
 }
 
-/// Signed codes become unsigned ones.
+/// Converts signed codes to unsigned ones.
 CodeScale read_q8_0(const std::byte* block, std::span<std::uint8_t> codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     codes[i] = static_cast<std::uint8_t>(std::to_integer<int>(block[kScaleBytes + i]) ^ kMiddleOfBytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of GGUF files that hold what the grouped formats hold: nothing is rounded when they are packed.
+// StoredBlocks of the GGUF types whose codes the grouped formats keep: nothing is rounded when they are packed.
 // Source: ggml, ggml-quants.c.
 #pragma once
 
@@ -7,9 +7,10 @@
 
 namespace lathe::kernels {
 
-/// 32 codes of 8 bits behind their scale. The files' lowest code, -128, is none of int8_g32's own, but read as it is.
+/// A scale in f16, then 32 codes of 8 bits. The lowest code of files, -128, never comes from int8_g32's own rounding, but is
+/// read as it is.
 const StoredBlocks& q8_0_blocks();
-/// 32 codes of 4 bits behind their scale: the first 16 in the low halves of bytes, the others in the high ones.
+/// A scale in f16, then 32 codes of 4 bits: the first 16 in the low nibbles of the bytes, the others in the high nibbles.
 const StoredBlocks& q4_0_blocks();
 
 }  // namespace lathe::kernels

@@ -11,7 +11,7 @@ float channel_decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_
   return (static_cast<float>(code) - kMiddle) * of_row.scale;
 }
 
-/// The package multiplies by the reciprocal of 127.
+/// 1 / 127 rounded to f32: bitsandbytes multiplies by the reciprocal.
 constexpr float kStep = 7.874015718698502e-3F;
 
 float llm_decode(const CodedFormat&, std::uint8_t code, const CodeScale& of_row) {

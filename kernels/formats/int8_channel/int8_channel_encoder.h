@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How weights with a scale for each output are rounded, for any instruction set.
+// Computes scales and codes of weights with one scale per output, for any instruction set.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ inline void channel_encode(const CodedFormat&, std::span<const float> weights, c
   encode_each(weights.data(), weights.size(), codes, [=](Floats weight) { return code_of(weight / scale); });
 }
 
-/// An infinite scale would turn every weight of the row into NaN.
+/// Keeps the scale finite: an infinite scale would turn every weight of the row into NaN.
 inline CodeScale llm_scale(const CodedFormat&, std::span<const float> weights) {
   constexpr float kLargestF16 = 65504;
   const float largest = largest_magnitude(weights.data(), weights.size());
@@ -37,7 +37,8 @@ inline CodeScale llm_scale(const CodedFormat&, std::span<const float> weights) {
 }
 
 inline void llm_encode(const CodedFormat&, std::span<const float> weights, const CodeScale& of_row, std::uint8_t* codes) {
-  const float to_code = of_row.scale > 0 ? 1.0F / of_row.scale * 127.0F : 0;  // as PyTorch divides a number by a tensor
+  // The order in which PyTorch divides a scalar by a tensor.
+  const float to_code = of_row.scale > 0 ? 1.0F / of_row.scale * 127.0F : 0;
   encode_each(weights.data(), weights.size(), codes, [=](Floats weight) { return code_of(nearest_f16(weight) * to_code); });
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// IQ4_NL and IQ4_XS of GGUF: codes of 4 bits for whole numbers that lie unevenly, 32 of a row share a scale.
+// IQ4_NL and IQ4_XS of GGUF: 4-bit codes that index a codebook of unevenly spaced integers; 32 weights of a row share a
+// scale.
 #pragma once
 
 #include "kernels/formats/codes/coded.h"
 
 namespace lathe::kernels {
 
-/// A weight is book[code] * scale. Scales lie in f32, where those of IQ4_XS, an f16 times a whole number, are exact: codes
-/// of files are kept as they are. Of weights that have none yet the scale is the least with which none lies outside the
-/// book, the code the nearest.
+/// A weight is codebook[code] * scale. Scales are f32, which holds those of IQ4_XS, an f16 times an integer, exactly; codes
+/// of files are kept as they are. If weights have no codes yet, the scale is the smallest with which no weight exceeds the
+/// codebook, and the code is the nearest.
 CodedFormat iq4_format();
 
 }  // namespace lathe::kernels

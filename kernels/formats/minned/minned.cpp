@@ -10,7 +10,7 @@ namespace {
 
 float highest_code(const CodedFormat& format) { return static_cast<float>((1 << format.bits) - 1); }
 
-/// What is no number is passed over; without numbers both are 0.
+/// Scale and minimum of a group. NaN is ignored; if all weights are NaN, both are 0.
 CodeScale scale_of(const CodedFormat& format, std::span<const float> weights) {
   float least = HUGE_VALF, greatest = -HUGE_VALF;
   for (const float weight : weights) {
@@ -18,7 +18,7 @@ CodeScale scale_of(const CodedFormat& format, std::span<const float> weights) {
     greatest = weight > greatest ? weight : greatest;
   }
   if (least > greatest) return {};
-  // Divided before the difference is taken: that of the largest floats is infinite.
+  // The division comes before the difference, because the difference of the largest floats is infinite.
   const float most = highest_code(format);
   return {.scale = greatest / most - least / most, .zero = least};
 }
