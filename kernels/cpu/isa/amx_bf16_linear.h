@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() for weights in bf16 on a processor with AMX, for any number of rows. Only for files compiled for AMX.
+// linear() for bf16 weights with AMX, for any number of rows. Only for files compiled for AMX.
 // Invariant: each output is one chain of additions, 32 of k at a time, whatever tile it falls in; blocks of k continue the
 // chain through the output.
 #pragma once
@@ -8,7 +8,7 @@
 #include "kernels/cpu/isa/tile_registers.h"
 #include "kernels/cpu/ops/linear.h"
 
-// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+// If the header is compiled alone, without the instruction set, these functions are never called.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -16,25 +16,26 @@ namespace lathe::kernels {
 namespace {
 
 constexpr std::int64_t kBf16PairBytes = 2 * sizeof(Bf16);
-/// Pairs of k that one product of tiles takes.
+/// Pairs of k in one product of tiles.
 constexpr std::int64_t kTilePairs = kTileRowBytes / kBf16PairBytes;
-/// x is fetched into L1 so many products before it is loaded: a load into a tile waits for the products before it.
+/// Number of products by which x is prefetched into L1 before it is loaded: a load into a tile waits for the products before
+/// it.
 constexpr std::int64_t kProductsAhead = 2;
 constexpr int kTileFloats = kTileRows * kPanelColumns;
 
 /// One or two tiles of rows times some panels over a block of k.
 struct AmxBf16Args {
-  const std::byte* x[2];     ///< of each tile of rows: [product][row][kTilePairs][2]
-  std::int64_t x_bytes[2];   ///< from product to product
-  const std::byte* weights;  ///< of the first panel: [pair][16][2]
-  std::int64_t panel_bytes;  ///< from panel to panel
-  std::int64_t n_products;   ///< of kTilePairs each
-  const std::byte* tail;     ///< [panel][kTilePairs][16][2], for one product more; or null
-  float* sums[2];            ///< of each tile of rows: [row][panel][16]
-  std::int64_t sums_stride;  ///< from row to row
-  bool continues;            ///< starts from what sums hold
-  const std::byte* ahead;    ///< of the first panel, to fetch into L2 meanwhile
-  std::int64_t n_ahead;      ///< cache lines of each panel with each product
+  const std::byte* x[2];     ///< per tile of rows: [product][row][kTilePairs][2]
+  std::int64_t x_bytes[2];   ///< stride from product to product
+  const std::byte* weights;  ///< first panel: [pair][16][2]
+  std::int64_t panel_bytes;  ///< stride from panel to panel
+  std::int64_t n_products;   ///< products of kTilePairs pairs each
+  const std::byte* tail;     ///< [panel][kTilePairs][16][2], for one more product; or null
+  float* sums[2];            ///< per tile of rows: [row][panel][16]
+  std::int64_t sums_stride;  ///< stride from row to row
+  bool continues;            ///< adds to the contents of sums
+  const std::byte* ahead;    ///< next weights of the first panel, prefetched into L2 during the products
+  std::int64_t n_ahead;      ///< cache lines of each panel that are prefetched per product
 };
 
 template <int kIndex>
@@ -42,7 +43,7 @@ struct Constant {
   static constexpr int value = kIndex;
 };
 
-/// body(Constant<0>), body(Constant<1>)...: registers have their numbers in the instruction.
+/// Calls body(Constant<0>), body(Constant<1>)...: register indices are constants of the instruction.
 template <int kEnd, int kBegin = 0, class Body>
 [[gnu::always_inline]] inline void for_constants(const Body& body) {
   if constexpr (kBegin < kEnd) {
@@ -51,7 +52,8 @@ template <int kEnd, int kBegin = 0, class Body>
   }
 }
 
-/// All sums lie in tiles from the first product to the last. Of two tiles of rows each load serves two products.
+/// Keeps all sums in tile registers from the first product to the last. With two tiles of rows each load of weights serves
+/// two products.
 template <int kRowTiles, int kPanels>
 [[gnu::noinline]] void multiply_amx_bf16(const AmxBf16Args& args) {
   static_assert(kRowTiles * kPanels <= kSumTiles);
@@ -63,18 +65,18 @@ template <int kRowTiles, int kPanels>
     });
   };
   const auto multiply = [&](std::int64_t product, const std::byte* weights, std::int64_t stride)
-      __attribute__((always_inline)) {
-    for_constants<kRowTiles>([&](auto i) __attribute__((always_inline)) {
-      tile_load<kSumTiles + i.value>(t.x[i.value] + product * t.x_bytes[i.value], kTileRowBytes);
-    });
-    for_constants<kPanels>([&](auto j) __attribute__((always_inline)) {
-      constexpr int kWeights = kSumTiles + 2 + j.value % 2;
-      tile_load<kWeights>(weights + j.value * stride, kTileRowBytes);
-      for_constants<kRowTiles>([&](auto i) __attribute__((always_inline)) {
-        tile_dot_bf16<i.value * kPanels + j.value, kSumTiles + i.value, kWeights>();
-      });
-    });
-  };
+                            __attribute__((always_inline)) {
+                              for_constants<kRowTiles>([&](auto i) __attribute__((always_inline)) {
+                                tile_load<kSumTiles + i.value>(t.x[i.value] + product * t.x_bytes[i.value], kTileRowBytes);
+                              });
+                              for_constants<kPanels>([&](auto j) __attribute__((always_inline)) {
+                                constexpr int kWeights = kSumTiles + 2 + j.value % 2;
+                                tile_load<kWeights>(weights + j.value * stride, kTileRowBytes);
+                                for_constants<kRowTiles>([&](auto i) __attribute__((always_inline)) {
+                                  tile_dot_bf16<i.value * kPanels + j.value, kSumTiles + i.value, kWeights>();
+                                });
+                              });
+                            };
   for_sums([&](auto i, auto j) __attribute__((always_inline)) {
     constexpr int kTile = i.value * kPanels + j.value;
     if (t.continues) {
@@ -103,10 +105,12 @@ template <int kRowTiles, int kPanels>
   });
 }
 
-/// Packed rows: [block of pairs][tile][product][row][kTilePairs], the last block filled up to whole products.
+/// linear() for LinearOps. Layout of packed rows: [block of pairs][tile][product][row][kTilePairs], the last block padded to
+/// whole products.
 struct AmxBf16Linear {
   using V = VecAvx512;
-  /// Blocks of k that all tiles of rows take before the next: two panels of them and two tiles of rows are 32 KB of L1.
+  /// Pairs of k in a block, which all tiles of rows take before the next block: two panels and two tiles of rows of it are
+  /// 32 KB of L1.
   static constexpr std::int64_t kPairsOfBlock = kBlockPairs;
   /// Bytes of x that may be read again for every two panels: a quarter of L2.
   static constexpr std::int64_t kMaxWholeX = std::int64_t{512} << 10;
@@ -145,7 +149,8 @@ struct AmxBf16Linear {
     const std::int64_t n_pairs = div_up(args.x.k, 2);
     const std::int64_t block_pairs = min_of(args.x.block_pairs, n_pairs);
     const std::int64_t together = n_tiles == 1 ? 4 : 2;
-    // A little x stays in L2 whole. Of much x only a block of k does: it meets all panels before the next comes.
+    // A small x stays in L2 as a whole. Of a large x only one block of k stays in L2: it is multiplied with all panels
+    // before the next block.
     const std::int64_t x_bytes = n_tiles * kTileRows * row_bytes(args.x.k);
     const std::int64_t stretch = x_bytes > kMaxWholeX ? range.panel_end - range.panel_begin : together;
     for (std::int64_t begin = range.panel_begin; begin < range.panel_end; begin += stretch) {
@@ -171,7 +176,7 @@ struct AmxBf16Linear {
  private:
   struct Part {
     std::int64_t panel, n_panels, pair, n_pairs;
-    const std::byte* next;  ///< weights of the first panel of the part after this one, or null
+    const std::byte* next;  ///< weights of the first panel of the next part, or null
   };
 
   static std::int64_t widest(const RowTiling& tiling) { return div_up(tiling.n_rows, tiling.n_tiles); }
@@ -188,7 +193,7 @@ struct AmxBf16Linear {
     return args.weights + panel * args.panel_bytes + pair * kPairWeights * static_cast<std::int64_t>(sizeof(Bf16));
   }
 
-  /// What the panels have behind the last whole product, filled up with zeros.
+  /// Copies the pairs of the panels after the last whole product, padded with zeros.
   static const std::byte* copy_tail(const LinearArgs& args, const Part& part, float* scratch) {
     auto* const tail = reinterpret_cast<std::byte*>(scratch);
     const std::int64_t n_whole = part.n_pairs / kTilePairs * kTilePairs;
@@ -217,7 +222,7 @@ struct AmxBf16Linear {
                   .continues = part.pair > 0,
                   .ahead = part.next,
                   .n_ahead = 0};
-    // Each pair of tiles fetches its share of what comes next.
+    // Each pair of tiles prefetches its share of the next weights.
     const std::int64_t n_calls = div_up(n_tiles, 2);
     if (part.next != nullptr && t.n_products > 0) t.n_ahead = div_up(part.n_pairs, t.n_products * n_calls);
     for (std::int64_t tile = range.tile_begin; tile < range.tile_end; tile += 2) {
@@ -242,12 +247,12 @@ struct AmxBf16Linear {
   struct Outputs {
     std::int64_t n_columns;
     const float* bias;  ///< or null
-    float* room;        ///< for tiles that reach beyond the output
-    float* rows[2];     ///< of each tile, the first
+    float* room;        ///< work space for tiles that reach beyond the output
+    float* rows[2];     ///< first output row of each tile
     std::int64_t n_rows[2];
   };
 
-  /// Tiles are written where they belong, or by way of the room where they are not whole.
+  /// Writes tiles directly to the output, or through `room` if they are not whole.
   static void multiply_tiles(AmxBf16Args& t, const Outputs& out, std::int64_t n_tiles, std::int64_t n_panels,
                              std::int64_t tile_rows) {
     const std::int64_t out_stride = t.sums_stride;

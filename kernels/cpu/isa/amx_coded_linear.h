@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() for weights in codes on a processor with AMX: with more rows than fill one tile of vectors, tiles of bytes.
-// Only for files compiled for AMX. Invariant: as in coded_linear.h, and the same bits as there.
+// linear() for coded weights with AMX: from kMinRows rows on with tile registers of bytes, below with vectors. Only for
+// files compiled for AMX. Invariant: as in coded_linear.h, and the same bits as there.
 #pragma once
 
 #include "kernels/cpu/isa/amx_codes.h"
 #include "kernels/cpu/ops/coded_linear.h"
 
-// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+// If the header is compiled alone, without the instruction set, these functions are never called.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace lathe::kernels {
 namespace {
 
-/// What packed rows hold for tiles: codes [block][row][kActivationBlock], then scales [block][row] f32, then starts
-/// [block][group][row] i32: as many bytes as the layout of vectors has. Of group 128 there are as many starts as scales.
+/// Layout of packed rows for tile registers: codes [block][row][kActivationBlock], then scales [block][row] f32, then starts
+/// [block][group][row] i32. It takes as many bytes as the layout for vectors. With groups of 128 there are as many starts as
+/// scales.
 template <int kGroup>
 struct AmxRowsLayout {
   static constexpr int kGroups = kActivationBlock / kGroup;
@@ -34,7 +35,7 @@ struct AmxRowsLayout {
   }
 };
 
-/// The same formats as CodedLinear has.
+/// Multiplies the same formats as CodedLinear.
 template <class Vec, class C, class D, int kGroup, class S, class A>
 struct AmxCodedLinear {
   using V = Vec;
@@ -42,13 +43,15 @@ struct AmxCodedLinear {
   using Step = AmxStep<kGroup>;
   static constexpr bool kPacksWholeRows = Few::kPacksWholeRows;
   static constexpr bool kHasZeros = __is_same(typename S::Scale, PairedF16);
-  /// Codes of 8 bits can be multiplied as they lie in the matrix.
+  /// True if codes have 8 bits and can be multiplied as they are stored in the matrix.
   static constexpr bool kIsStoredAsBytes = __is_same(C, ByteCodes<V>);
   static constexpr bool kHasStarts = kHasZeros || kIsStoredAsBytes;
-  /// Tiles of rows that make it worth while to write bytes around zero: 16 rows take half as long without (Granite Rapids).
+  /// Least number of row tiles for which codes are rewritten as bytes around zero: 16 rows take half as long without
+  /// (Granite Rapids).
   static constexpr std::int64_t kMinTilesToWiden = 3;
-  /// The fewest rows that tiles take: 8 streams wrote 460 tokens a second with two tiles of vectors and 400 with one of
-  /// bytes, 16 streams 700 either way, 32 streams 870 and 980 (Granite Rapids, 0.5b in groups of 32).
+  /// Least number of rows that are multiplied with tile registers: 8 streams generated 460 tokens/s with two tiles of
+  /// vectors and 400 with one of bytes, 16 streams 700 with either, 32 streams 870 and 980 (Granite Rapids, 0.5b in groups
+  /// of 32).
   static constexpr std::int64_t kMinRows = 13;
 
   static std::int64_t row_bytes(std::int64_t k) { return Few::row_bytes(k); }
@@ -58,7 +61,7 @@ struct AmxCodedLinear {
     return {.rows = {.n_rows = n_rows, .n_tiles = div_up(n_rows, kTileRows)}, .block_pairs = kActivationPairs};
   }
 
-  /// Requires: args begin with a block; with the row where A rounds whole ones.
+  /// Requires: args begin with a block; with the row if A rounds whole rows.
   static void pack(const PackedRows& packed, const PackArgs& args) {
     if (packed.tiling.n_rows < kMinRows) return Few::pack(packed, args);
     const std::int64_t first = first_row(packed.tiling, args.tile_begin);
@@ -79,7 +82,7 @@ struct AmxCodedLinear {
   static void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) {
     if (args.x.tiling.n_rows < kMinRows) return Few::multiply(args, range, scratch);
     const std::int64_t n_blocks = div_up(args.x.k, kActivationBlock);
-    // Some tiles have a row less than the widest: one row behind them is read, and what comes of it left out.
+    // Some tiles have one row less than the largest; they read one row after their own, whose results are discarded.
     const auto widest = static_cast<int>(div_up(args.x.tiling.n_rows, args.x.tiling.n_tiles));
     const TileSession session(widest, Step::kBytes, kSumTiles + 2);
     for (std::int64_t block = 0; block < n_blocks; block += kStretch) {
@@ -101,7 +104,8 @@ struct AmxCodedLinear {
   }
 
  private:
-  /// Blocks of k that all tiles of a chunk take before the next: signed codes of the panels of a call are 32 KB of L1.
+  /// Blocks of k that all tiles of a chunk take before the next stretch: signed codes of the panels of a call are 32 KB of
+  /// L1.
   static constexpr std::int64_t kStretch = 16 / Step::kPanelsOfCall;
   static constexpr std::int64_t kPanelGroups = kStretch * Step::kGroups;
   static constexpr std::int64_t kBlockBytes = Few::kBlockBytes;
@@ -110,7 +114,7 @@ struct AmxCodedLinear {
 
   struct Part {
     std::int64_t panel, n_panels, block, n_blocks;
-    const std::byte* next;  ///< codes of the first panel of the part after this one, or null
+    const std::byte* next;  ///< codes of the first panel of the next part, or null
   };
 
   static void pack_block(const float* x, std::int64_t n, const typename A::OfRow& of_row,
@@ -128,7 +132,7 @@ struct AmxCodedLinear {
     }
   }
 
-  /// Whole panels and blocks only: what lies behind them is not read.
+  /// True if codes are multiplied as they are stored. Only for whole panels and blocks: nothing after their end may be read.
   static bool takes_as_stored(const LinearArgs& args, const LinearRange& range, const Part& part) {
     return kIsStoredAsBytes && range.tile_end - range.tile_begin < kMinTilesToWiden &&
            part.n_panels == Step::kPanelsOfCall && args.x.k % kActivationBlock == 0;
@@ -145,7 +149,7 @@ struct AmxCodedLinear {
     return min_of(part.n_blocks * Step::kGroups, Few::shape_of(k).n_groups() - part.block * Step::kGroups);
   }
 
-  /// Codes of a stretch as signed bytes around zero.
+  /// Writes the codes of a stretch as signed bytes around zero.
   static void widen_codes(const std::byte* panel, std::int64_t k, const Part& part, std::byte* codes) {
     const __m512i middle = _mm512_set1_epi8(static_cast<char>(C::kMiddle));
     const std::byte* from = panel + part.block * kBlockBytes;
@@ -156,7 +160,7 @@ struct AmxCodedLinear {
     }
   }
 
-  /// Scales of a stretch as floats; zeros where a panel has no more groups.
+  /// Writes the scales of a stretch as floats, and zeros where a panel has no more groups.
   static void widen_scales(const std::byte* panel, std::int64_t k, const Part& part, float* scales, float* offsets) {
     const CodedPanel shape = Few::shape_of(k);
     const std::int64_t first_group = part.block * Step::kGroups;
@@ -211,7 +215,7 @@ struct AmxCodedLinear {
                    .ahead = part.next,
                    .ahead_stride = args.panel_bytes,
                    .n_ahead = 0};
-    // Each tile fetches its share of the codes that come next, or memory would rest until they are widened.
+    // Each tile prefetches its share of the next codes; otherwise memory would be idle until those are widened.
     const std::int64_t n_steps = part.n_blocks * Step::kPanelsOfCall / Step::kPanels;
     const std::int64_t n_lines = part.n_blocks * kBlockBytes / kCacheLine;
     if (part.next != nullptr) t.n_ahead = div_up(n_lines, n_steps * (range.tile_end - range.tile_begin));

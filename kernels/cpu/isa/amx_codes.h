@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of x in signed bytes times some panels of signed codes, with the tile registers of AMX. Only for files compiled for
-// it. Each group is added up exactly and then scaled as multiply_coded_tile() does it, in the same order: the bits are the
+// Multiplies a tile of x in signed bytes with some panels of codes in the tile registers of AMX. Only for files compiled for
+// AMX. Invariant: each group is summed exactly and then scaled in the order of multiply_coded_tile(), so the bits are the
 // same.
 #pragma once
 
@@ -9,49 +9,49 @@
 #include "kernels/cpu/ops/math.h"
 #include "kernels/cpu/table/coded_layout.h"
 
-// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+// If the header is compiled alone, without the instruction set, these functions are never called.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace lathe::kernels {
 namespace {
 
-/// out [rows, panels * 16] (+)= x * weights over blocks of activations. Panels that out has no columns for are computed and
-/// left out.
+/// out [rows, panels * 16] (+)= x * weights over blocks of activations. Panels beyond the columns of out are computed and
+/// discarded.
 struct AmxCodesArgs {
   const std::byte* x;     ///< [row][kActivationBlock] in the first block
-  std::int64_t x_stride;  ///< from block to block
-  const float* x_scales;  ///< of the rows in the first block
+  std::int64_t x_stride;  ///< stride from block to block
+  const float* x_scales;  ///< scales of the rows in the first block
   std::int64_t x_scales_stride;
-  const std::int32_t* starts;  ///< [group][x_scales_stride]: what makes up for the middle of unsigned codes
+  const std::int32_t* starts;  ///< [group][x_scales_stride]: corrections for the middle of unsigned codes
   std::int64_t n_rows;
-  const std::byte* weights;     ///< [panel][quad][16][4], signed or as they lie in the matrix
-  std::int64_t weights_stride;  ///< from panel to panel
+  const std::byte* weights;     ///< [panel][quad][16][4], signed or as stored in the matrix
+  std::int64_t weights_stride;  ///< stride from panel to panel
   const float* scales;          ///< [panel][group][16]
-  const float* offsets;         ///< likewise
-  std::int64_t scales_stride;   ///< from panel to panel
+  const float* offsets;         ///< [panel][group][16]
+  std::int64_t scales_stride;   ///< stride from panel to panel
   std::int64_t n_blocks;
   float* out;
   std::int64_t out_stride;
-  std::int64_t n_columns;     ///< that out has from here on
-  bool continues;             ///< starts from what out holds
-  const float* bias;          ///< added at the end, unless null
-  const std::byte* ahead;     ///< of the first panel, to fetch into L2 meanwhile
-  std::int64_t ahead_stride;  ///< from panel to panel
-  std::int64_t n_ahead;       ///< cache lines of each panel with a step
+  std::int64_t n_columns;     ///< remaining columns of out
+  bool continues;             ///< adds to the contents of out
+  const float* bias;          ///< added at the end; or null
+  const std::byte* ahead;     ///< next codes of the first panel, prefetched into L2 meanwhile
+  std::int64_t ahead_stride;  ///< stride from panel to panel
+  std::int64_t n_ahead;       ///< cache lines of each panel that are prefetched per step
 };
 
-/// What codes are. Unsigned ones need no copy, and more work for each row.
+/// Form of the codes: signed around zero, or unsigned as stored. Unsigned codes need no copy, but more work per row.
 enum class AmxCodes { around_zero, as_stored };
 
-/// How four groups that follow each other are shared among the panels of a step.
+/// Divides the four sum tiles of a step among consecutive groups and panels.
 template <int kGroup>
 struct AmxStep {
-  static constexpr int kGroups = kActivationBlock / kGroup;  ///< of a block
+  static constexpr int kGroups = kActivationBlock / kGroup;  ///< groups of a block
   static constexpr int kPanels = kSumTiles / kGroups;
-  /// Of x and weights that one product takes.
+  /// Bytes of k in one product.
   static constexpr int kBytes = kGroup < kTileRowBytes ? kGroup : kTileRowBytes;
-  /// Panels of a call: x is read from L1 by the second.
+  /// Panels of a call: at least two, so that the second reads x from L1.
   static constexpr int kPanelsOfCall = kPanels < 2 ? 2 : kPanels;
 };
 
@@ -64,7 +64,7 @@ template <AmxCodes kCodes, int kSums, int kX, int kWeights>
   }
 }
 
-/// Sums of group kUnit of a step in its own tile: x and weights are those of its panel and group.
+/// Computes the sums of unit kUnit of a step in its own tile; x and weights are those of the unit's panel and group.
 template <int kGroup, int kUnit, AmxCodes kCodes>
 [[gnu::always_inline]] inline void multiply_unit(const std::byte* x, const std::byte* weights, std::int64_t stride) {
   using Step = AmxStep<kGroup>;
@@ -84,18 +84,18 @@ template <int kGroup, int kUnit, AmxCodes kCodes>
   }
 }
 
-/// What scales the sums of a step.
+/// Scales and destination of the sums of a step.
 struct AmxScales {
-  const float* scales;         ///< of the step's first panel and group
-  const float* offsets;        ///< likewise, or null
-  std::int64_t stride;         ///< from panel to panel
+  const float* scales;         ///< scales of the step's first panel and group
+  const float* offsets;        ///< offsets of the same group, or null
+  std::int64_t stride;         ///< stride from panel to panel
   const float* x_scales;       ///< [row]
   const std::int32_t* starts;  ///< [group][row]
-  float* sums;                 ///< [row][columns], of the first panel
+  float* sums;                 ///< [row][columns], beginning with the first panel
 };
 
-/// part [row] += the sums of group kUnit, which lie in memory, times their scales; after the last group of a panel its sums
-/// += part times the scales of the rows.
+/// part [row] += the sums of unit kUnit, read from memory, times their scales. After the last group of a panel the panel's
+/// sums += part times the scales of the rows.
 template <int kGroup, int kUnit, AmxCodes kCodes, bool kHasZeros, int kColumns, int kRows>
 [[gnu::always_inline]] inline void scale_unit(__m512 (&part)[kRows], const std::int32_t* products, const AmxScales& s) {
   using V = VecAvx512;
@@ -113,7 +113,7 @@ template <int kGroup, int kUnit, AmxCodes kCodes, bool kHasZeros, int kColumns, 
       product = V::add_int(product, V::set_int(s.starts[kGroupOfPanel * kTileRows + i]));
     }
     __m512 sum = V::to_float(product);
-    // As in multiply_coded_tile(): whole numbers below 2^24, so exact.
+    // Integers below 2^24, as in multiply_coded_tile(), so the sum is exact.
     if constexpr (kHasZeros) {
       sum = V::fma(V::to_float(V::set_int(s.starts[kGroupOfPanel * kTileRows + i])), V::load(s.offsets + at), sum);
     }
@@ -128,7 +128,7 @@ template <int kGroup, int kUnit, AmxCodes kCodes, bool kHasZeros, int kColumns, 
   }
 }
 
-/// Scales and starts of the rows: broadcast from here, so that rows that are not there need no memory of their own.
+/// Scales and starts of the rows of a tile, copied so that rows that do not exist can be broadcast too.
 template <int kGroups, bool kHasStarts>
 struct AmxRows {
   alignas(kTileRowBytes) float scales[kTileRows];
@@ -144,9 +144,9 @@ struct AmxRows {
   }
 };
 
-/// While the products of one step run, the sums of the step before are scaled: the multiplier of tiles and the ports of
-/// vectors work side by side. Sums go through memory, and are fetched two products later, when they have arrived: 16 rows in
-/// groups of 32 take 15.5 ns for each 16 columns, 20 where a block's products come before its scaling (Granite Rapids).
+/// Scales the sums of one step while the products of the next run, so that the tile multiplier and the vector ports work in
+/// parallel. Sums go through memory and are read two products later, when they have arrived: 16 rows in groups of 32 take
+/// 15.5 ns per 16 columns, and 20 ns if a block's products precede its scaling (Granite Rapids).
 template <int kGroup, int kRows, bool kHasZeros, AmxCodes kCodes>
 [[gnu::noinline]] void multiply_amx_codes(const AmxCodesArgs& args) {
   using V = VecAvx512;
@@ -175,7 +175,7 @@ template <int kGroup, int kRows, bool kHasZeros, AmxCodes kCodes>
               .x_scales = rows.scales,
               .starts = rows.starts,
               .sums = sums[0]};
-  // One step more than there are: the first scales zeros, the last multiplies in vain.
+  // One step more than the work has: the first step scales zeros, and the products of the last are not used.
   for (std::int64_t left = t.n_blocks * kStepsOfBlock; left >= 0; --left) {
     const std::byte* const x = t.x + block * t.x_stride;
     const std::byte* const weights = t.weights + panel * t.weights_stride + block * kActivationBlock * kPanelColumns;

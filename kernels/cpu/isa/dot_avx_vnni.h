@@ -6,7 +6,7 @@
 #include "kernels/cpu/isa/vec_avx2.h"
 #include "kernels/cpu/ops/dot.h"
 
-// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+// If the header is compiled alone, without the instruction set, these functions are never called.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -15,8 +15,8 @@ namespace {
 
 struct AvxVnniDot : ByteQuads<VecAvx2> {
   static constexpr int kPairsToFold = 0;
-  /// In the register where acc lies, as VecAvx2::accumulate. The same name without {vex} would be the instruction of
-  /// AVX-512.
+  /// Adds in the register of acc, as VecAvx2::accumulate() does. Without {vex} the mnemonic would mean the AVX-512
+  /// instruction.
   static void add(Int& acc, Int w, Int x) { asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(w), "x"(x)); }
 };
 

@@ -5,7 +5,7 @@
 #include "kernels/cpu/isa/vec_avx512.h"
 #include "kernels/cpu/ops/dot.h"
 
-// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+// If the header is compiled alone, without the instruction set, these functions are never called.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -14,7 +14,7 @@ namespace {
 
 struct VnniDot : ByteQuads<VecAvx512> {
   static constexpr int kPairsToFold = 0;
-  /// In the register where acc lies, as VecAvx512::accumulate.
+  /// Adds in the register of acc, as VecAvx512::accumulate() does.
   static void add(Int& acc, Int w, Int x) { asm("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(w), "v"(x)); }
 };
 

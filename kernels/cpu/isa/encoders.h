@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoders of each instruction set.
+// Encoders of the instruction sets.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace lathe::kernels {
 
-/// Null where the formats' own functions are all there is. Requires: this machine has `isa`, a name of isas().
+/// Null if the instruction set has only the formats' own functions. Requires: this machine has `isa`, a name of isas().
 const Encoders* encoders_of(std::string_view isa);
 
 extern const Encoders kAvx2Encoders;

@@ -12,14 +12,14 @@ namespace lathe::kernels {
 struct IsaDescriptor {
   std::string_view name;
   bool (*is_available)();
-  bool (*claim)();  ///< asks the system for what it keeps back until it is wanted; null: nothing. False: not granted
+  bool (*claim)();  ///< requests what the system grants only on request; false: not granted; null: nothing to request
   const OpTable& (*ops)();
 };
 
 /// The table: "scalar" first, best last.
 std::span<const IsaDescriptor* const> isas();
-/// Null when there is none of that name, this machine lacks it, or it is not granted. Empty: the best that there is. Claims
-/// what it finds, and nothing for the others.
+/// Finds and claims an instruction set by name; an empty name selects the best one available. Only the result is claimed.
+/// Errors: null if the name is unknown, this machine lacks the instruction set, or the system does not grant it.
 const IsaDescriptor* find_isa(std::string_view name);
 
 extern const OpTable kScalarOps;

@@ -11,7 +11,7 @@
 namespace lathe::kernels {
 namespace {
 
-// __builtin_cpu_supports asks CPUID and also whether the system saves the wide registers.
+// __builtin_cpu_supports() asks CPUID and also whether the system saves the wide registers.
 bool has_scalar() { return true; }
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); }
 bool has_avx2_vnni() { return has_avx2() && __builtin_cpu_supports("avxvnni"); }
@@ -21,8 +21,9 @@ bool has_avx512() {
 }
 bool has_avx512_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 bool has_avx512_bf16() { return has_avx512_vnni() && __builtin_cpu_supports("avx512bf16"); }
-// XFEATURE_XTILEDATA of Linux 5.16. Tiles are 8 KB of registers, which the system keeps for those processes that have asked
-// for them: whether it would is one question, and being asked another, which every later signal and switch of threads pays.
+// XFEATURE_XTILEDATA of Linux 5.16. Tiles are 8 KB of registers, which the system saves only for processes that have
+// requested them. Whether it would grant them is queried separately from the request, since after a request every signal and
+// thread switch costs more.
 constexpr int kTileData = 18;
 bool may_ask_for_tiles() {
   constexpr int kSupported = 0x1021;  // ARCH_GET_XCOMP_SUPP
@@ -42,7 +43,7 @@ template <const OpTable& kOps>
 const OpTable& table() {
   return kOps;
 }
-/// Vectors fuse multiply and add. So does one number at a time where the processor can: then it has the same bits.
+/// Scalar code fuses multiply and add as vectors do, if the processor can: its results then have the same bits.
 const OpTable& scalar_table() { return __builtin_cpu_supports("fma") ? kScalarFmaOps : kScalarOps; }
 
 constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = scalar_table};

@@ -15,12 +15,12 @@ constexpr LinearOps kBf16Ops = {.packed_row_bytes = AmxBf16Linear::row_bytes,
                                 .pack = AmxBf16Linear::pack,
                                 .multiply = AmxBf16Linear::multiply};
 
-/// All tiles of sums in turn. Multiply() gets the numbers of three registers.
+/// Runs products on all sum tiles in turn. `multiply` gets the indices of three registers: sums, x, weights.
 template <class Multiply>
 double multiply_tiles(std::int64_t n_iterations, int products_of_element, const Multiply& multiply) {
   const TileSession session(kTileRows, kTileRowBytes, kSumTiles + 2);
   for_constants<kTileRegisters>([](auto tile) { tile_zero<tile.value>(); });
-  // Thirty times the work of a vector: as many iterations would take as many times as long.
+  // An iteration here does thirty times the work of a vector iteration, so fewer iterations are run.
   const std::int64_t n = n_iterations / 30 + 1;
   for (std::int64_t i = 0; i < n; ++i) {
     multiply(Constant<0>{}, Constant<4>{}, Constant<6>{});
@@ -32,17 +32,15 @@ double multiply_tiles(std::int64_t n_iterations, int products_of_element, const 
 }
 
 double bf16_dot(std::int64_t n_iterations) {
-  return multiply_tiles(
-      n_iterations, 2, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
-        tile_dot_bf16<sums.value, x.value, weights.value>();
-      });
+  return multiply_tiles(n_iterations, 2, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
+    tile_dot_bf16<sums.value, x.value, weights.value>();
+  });
 }
 
 double int8_dot(std::int64_t n_iterations) {
-  return multiply_tiles(
-      n_iterations, 4, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
-        tile_dot_bytes<sums.value, x.value, weights.value>();
-      });
+  return multiply_tiles(n_iterations, 4, [](auto sums, auto x, auto weights) __attribute__((always_inline)) {
+    tile_dot_bytes<sums.value, x.value, weights.value>();
+  });
 }
 
 consteval OpTable make_amx_table() {

@@ -10,7 +10,7 @@ namespace {
 
 using V = VecAvx512;
 
-/// acc += x0 w0 + x1 w1 with x and w in bf16, 16 outputs an instruction.
+/// acc += x0 w0 + x1 w1 with x and w in bf16, 16 outputs per instruction.
 struct DotBf16 {
   using V = VecAvx512;
   static constexpr int kPairBytes = kPairWeights * static_cast<int>(sizeof(Bf16));
@@ -34,7 +34,8 @@ struct DotBf16 {
   }
 };
 
-/// x [n] as pairs of bf16, the last filled up with 0. They travel as the bits of a float: nothing computes with those.
+/// Rounds x [n] to pairs of bf16, the last padded with 0. Pairs are passed as the bits of a float, with which nothing
+/// computes.
 void round_row(const float* x, std::int64_t n, float* pairs) {
   for (std::int64_t i = 0; i < n; i += 2 * V::kLanes) {
     V::store_n(pairs + i / 2, reinterpret_cast<__m512>(rounded_pairs(x + i, n - i)), div_up(n - i, 2));

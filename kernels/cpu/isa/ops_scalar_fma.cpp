@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "scalar" on processors that fuse multiply and add.
+// Ops of "scalar" on processors that fuse multiply and add.
 #include "kernels/cpu/isa/isa.h"
 #include "kernels/cpu/isa/vec_scalar.h"
 #include "kernels/cpu/ops/table.h"

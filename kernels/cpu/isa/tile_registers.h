@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tile registers of AMX: eight matrices of 16 rows of 64 bytes, and products of two of them that are added to a third.
-// Only for files compiled for AMX.
+// Tile registers of AMX: eight matrices of 16 rows of 64 bytes, and products of two matrices that are added to a third. Only
+// for files compiled for AMX.
 // Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
 #pragma once
 
@@ -12,18 +12,20 @@ namespace {
 
 inline constexpr int kTileRegisters = 8;
 inline constexpr int kTileRows = 16;
-/// Of a row.
+/// Bytes of a row.
 inline constexpr int kTileRowBytes = 64;
 inline constexpr int kTileBytes = kTileRows * kTileRowBytes;
 
-/// The first four registers hold sums. Those behind hold x, [row][x_bytes], and weights, [x_bytes / 4][16 columns][4 bytes].
+/// Number of registers that hold sums, the first four. The others hold x, [row][x_bytes], and weights, [x_bytes / 4][16
+/// columns][4 bytes].
 inline constexpr int kSumTiles = 4;
 
-/// Gives the thread its registers, and the system their memory back when it ends: a thread that has tiles in use takes
-/// longer to be put aside.
+/// Configures the tile registers of the thread and releases them at the end: switching away from a thread takes longer while
+/// it uses tiles.
 class TileSession {
  public:
-  /// The registers from kSumTiles on take x if they are below first_weights. Requires: x_bytes is a multiple of 4.
+  /// Registers [kSumTiles, first_weights) hold x, registers from first_weights on hold weights. Requires: x_bytes is a
+  /// multiple of 4.
   TileSession(int n_rows, int x_bytes, int first_weights) {
     Layout layout{};
     layout.palette = 1;
@@ -48,7 +50,7 @@ class TileSession {
   };
 };
 
-/// From kOffset bytes behind first_row on: as a part of the instruction, it needs no register of its own.
+/// Loads a tile from kOffset bytes after first_row. kOffset is part of the instruction and needs no register.
 template <int kTile, int kOffset = 0>
 [[gnu::always_inline]] inline void tile_load(const void* first_row, std::int64_t stride) {
   asm volatile("tileloadd %c3(%0,%1,1), %%tmm%c2" ::"r"(first_row), "r"(stride), "n"(kTile), "n"(kOffset) : "memory");
@@ -66,12 +68,12 @@ template <int kSums, int kX, int kWeights>
 [[gnu::always_inline]] inline void tile_dot_bytes() {
   asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"n"(kSums), "n"(kX), "n"(kWeights));
 }
-/// The same with unsigned weights.
+/// Like tile_dot_bytes(), with unsigned weights.
 template <int kSums, int kX, int kWeights>
 [[gnu::always_inline]] inline void tile_dot_unsigned() {
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"n"(kSums), "n"(kX), "n"(kWeights));
 }
-/// sums += x * weights in bf16: even and odd k are added up apart, in f32, before they meet the sums.
+/// sums += x * weights in bf16: even and odd k are summed separately, in f32, before they are added to sums.
 template <int kSums, int kX, int kWeights>
 [[gnu::always_inline]] inline void tile_dot_bf16() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"n"(kSums), "n"(kX), "n"(kWeights));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// VecAvx2: the vector operations that the ops are written in, on 8 floats. Only for files compiled for AVX2, FMA and F16C.
+// VecAvx2: the vector operations with which the ops are written, on 8 floats. Only for files compiled for AVX2, FMA and
+// F16C.
 #pragma once
 
 #include <immintrin.h>
@@ -8,7 +9,7 @@
 
 #include "kernels/cpu/table/element_types.h"
 
-// Where the header is compiled alone, without the instruction set, nobody calls these functions.
+// If the header is compiled alone, without the instruction set, these functions are never called.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -29,7 +30,7 @@ struct VecAvx2 {
   static Float set(float value) { return _mm256_set1_ps(value); }
   static Float load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Float x) { _mm256_storeu_ps(p, x); }
-  /// The first n lanes; the others are 0 and their memory is not touched.
+  /// Loads the first n lanes; the others are 0 and their memory is not touched.
   static Float load_n(const float* p, std::int64_t n) { return _mm256_maskload_ps(p, first(n)); }
   static void store_n(float* p, Float x, std::int64_t n) { _mm256_maskstore_ps(p, first(n), x); }
 
@@ -47,7 +48,7 @@ struct VecAvx2 {
   static Float load_n(const I8* p, std::int64_t n) { return widen(p, load_bytes(p, n)); }
   static Float load_n(const E4m3* p, std::int64_t n) { return widen(p, load_bytes(p, n)); }
   static Float load_n(const E5m2* p, std::int64_t n) { return widen(p, load_bytes(p, n)); }
-  /// 8 pairs: the first of each into `even`, the second into `odd`.
+  /// Loads 8 pairs: the first element of each into `even`, the second into `odd`.
   static void load_pairs(const Bf16* p, Float& even, Float& odd) {
     const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     even = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
@@ -66,16 +67,16 @@ struct VecAvx2 {
   static Float div(Float a, Float b) { return _mm256_div_ps(a, b); }
   /// a * b + c
   static Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
-  /// acc = a * b + acc, in the register where acc lies. Left to itself gcc 12 lets sums wander through the registers and
-  /// moves them back at the end of the loop, on the ports that multiply: 12 x 32 tiles then reach 88 % of the peak.
+  /// acc = a * b + acc, in the register of acc. Otherwise gcc 12 moves sums between registers and moves them back at the end
+  /// of the loop, on the ports that multiply: 12 x 32 tiles then reach 88 % of the peak.
   static void accumulate(Float& acc, Float a, Float b) { asm("vfmadd231ps %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b)); }
   /// c - a * b
   static Float fnma(Float a, Float b, Float c) { return _mm256_fnmadd_ps(a, b, c); }
-  /// NaN in b stays.
+  /// Maximum; a NaN in b is kept.
   static Float max(Float a, Float b) { return _mm256_max_ps(a, b); }
   static Float min(Float a, Float b) { return _mm256_min_ps(a, b); }
   static Float round(Float x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-  /// x * 2^n for whole n in [-126, 127].
+  /// x * 2^n for integers n in [-126, 127].
   static Float scale_by_power_of_2(Float x, Float n) {
     const __m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
     return _mm256_mul_ps(x, _mm256_castsi256_ps(exponent));
@@ -101,15 +102,15 @@ struct VecAvx2 {
     return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
   }
 
-  // ---- 8 integers of 32 bits, or what bytes they are made of
+  // ---- 8 integers of 32 bits, or the bytes that they consist of
   using Int = __m256i;
   static Int zero_int() { return _mm256_setzero_si256(); }
   static Int set_int(std::int32_t value) { return _mm256_set1_epi32(value); }
   static Int load_int(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   static void store_int(std::byte* p, Int x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
-  /// x stays in its register: gcc 12 would load codes again for each row.
+  /// Keeps x in its register: gcc 12 would load codes again for each row.
   static void hold(Int& x) { asm("" : "+x"(x)); }
-  /// The nearest whole numbers, as signed bytes. Requires: they fit.
+  /// Stores the nearest integers as signed bytes. Requires: they fit.
   static void store_codes(std::byte* p, Float x) {
     const Int whole = _mm256_cvtps_epi32(x);
     const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
@@ -129,28 +130,29 @@ struct VecAvx2 {
     return _mm256_i32gather_ps(table, places, sizeof(float));
   }
   static Int shift_right(Int x, int n) { return reinterpret_cast<Int>(reinterpret_cast<__v8su>(x) >> n); }
-  /// table[i], i the low 4 bits of each number.
+  /// table[i], i being the low 4 bits of each lane.
   static Float pick(const float (&table)[16], Int x) {
     const Float low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), x);
     const Float high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), x);
     return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(x, 28)));
   }
-  /// Byte i of each, as a number.
+  /// Byte i of each lane, as a float.
   static Float byte_to_float(Int x, std::int64_t i) {
     const __m256i shifted = _mm256_srl_epi32(x, _mm_cvtsi64_si128(8 * i));
     return _mm256_cvtepi32_ps(_mm256_and_si256(shifted, _mm256_set1_epi32(0xff)));
   }
   static Int even_bytes(Int x) { return _mm256_and_si256(x, _mm256_set1_epi16(0xff)); }
   static Int odd_bytes(Int x) { return _mm256_srli_epi16(x, 8); }
-  /// Sums of neighbouring products of 16-bit numbers.
+  /// Sums of neighbouring products of 16-bit integers.
   static Int multiply_halves(Int a, Int b) { return _mm256_madd_epi16(a, b); }
-  /// acc += multiply_halves(a, b). As accumulate(): gcc 12 multiplies far ahead of the sums and keeps products in memory,
-  /// and a tile of 4 rows by 16 columns then takes 1.25 times as long.
+  /// acc += multiply_halves(a, b), in registers as accumulate(): gcc 12 multiplies far ahead of the sums and keeps products
+  /// in memory, and a tile of 4 rows by 16 columns then takes 1.25 times as long.
   static void accumulate_halves(Int& acc, Int a, Int b) {
     Int product;
     asm("vpmaddwd %3, %2, %0\n\tvpaddd %0, %1, %1" : "=&x"(product), "+x"(acc) : "x"(a), "x"(b));
   }
-  /// Sums of neighbouring products of unsigned and signed bytes, added up in 16 bits: products saturate, sums wrap around.
+  /// acc += sums of neighbouring products of unsigned and signed bytes, in 16 bits: sums of two products saturate, acc wraps
+  /// around.
   static void accumulate_bytes(Int& acc, Int a, Int b) {
     Int product;
     asm("vpmaddubsw %3, %2, %0\n\tvpaddw %0, %1, %1" : "=&x"(product), "+x"(acc) : "x"(a), "x"(b));
@@ -159,9 +161,9 @@ struct VecAvx2 {
 
  private:
   static Float widen(const I8*, __m128i codes) { return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(codes)); }
-  /// As f16 with the same exponent bits, which stand for 2^8 times less there.
+  /// Widens through f16 with the same exponent bits, whose values are 2^8 times smaller there.
   static Float widen(const E4m3*, __m128i bits) {
-    const __m128i wide = _mm_cvtepi8_epi16(bits);  // the sign everywhere above
+    const __m128i wide = _mm_cvtepi8_epi16(bits);  // all upper bits are copies of the sign
     const __m128i half = _mm_and_si128(_mm_slli_epi16(wide, 7), _mm_set1_epi16(static_cast<short>(0xbfff)));
     const __m256i magnitude = _mm256_and_si256(_mm256_cvtepu8_epi32(bits), _mm256_set1_epi32(0x7f));
     const __m256i is_nan = _mm256_cmpeq_epi32(magnitude, _mm256_set1_epi32(0x7f));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VecScalar: the vector operations that the ops are written in, on one float. Runs on any x86-64, unless it fuses.
+// VecScalar: the vector operations with which the ops are written, on one float. Runs on any x86-64, unless kFuses.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace lathe::kernels {
 namespace {
 
-/// kFuses: multiply-adds are rounded once, as vectors do. Only for files compiled for FMA.
+/// kFuses: multiply-adds are rounded once, as in vectors. Only for files compiled for FMA.
 template <bool kFuses>
 struct VecScalar {
   using Float = float;
@@ -67,12 +67,12 @@ struct VecScalar {
   static Float max(Float a, Float b) { return a > b ? a : b; }
   static Float min(Float a, Float b) { return a < b ? a : b; }
   static Float round(Float x) {
-    // Adding 1.5 * 2^23 pushes the fraction out of the mantissa; exact for |x| < 2^22, more than exp() asks for.
+    // Adding 1.5 * 2^23 pushes the fraction out of the mantissa; exact for |x| < 2^22, which exceeds what exp() needs.
     const volatile float shifted = x + 12582912.0F;
     return shifted - 12582912.0F;
   }
   static Float scale_by_power_of_2(Float x, Float n) {
-    const int exponent = n >= -126 && n <= 127 ? static_cast<int>(n) : 0;  // NaN has no integer
+    const int exponent = n >= -126 && n <= 127 ? static_cast<int>(n) : 0;  // a NaN cannot be converted to an integer
     return x * from_bits(static_cast<std::uint32_t>(exponent + 127) << 23);
   }
   static Float zero_where_less(Float a, Float b, Float x) { return a < b ? 0 : x; }
@@ -83,7 +83,7 @@ struct VecScalar {
   static float sum(Float x) { return x; }
   static float largest(Float x) { return x; }
 
-  // ---- four bytes, or the sum of their products
+  // ---- integers of 32 bits: four bytes, or the sum of their products
   using Int = std::int32_t;
   static Int zero_int() { return 0; }
   static Int set_int(std::int32_t value) { return value; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How activations become signed bytes: what shares a scale, and what is left out.
+// Rounds activations to signed bytes or e4m3: which activations share a scale, and which are left out.
 #pragma once
 
 #include "kernels/cpu/ops/math.h"
@@ -8,19 +8,21 @@
 namespace lathe::kernels {
 namespace {
 
-// Numbers all below it become zeros: 127 or 448 divided by less would be infinite.
+// Least magnitude for which codes are computed; a group of smaller values becomes zeros, because 127 or 448 divided by a
+// smaller magnitude would be infinite.
 constexpr float kSmallestActivation = 0x1p-100F;
-// LLM.int8(): from here on activations are multiplied as they are; those of a row, for columns are of all (kernels/README).
+// LLM.int8(): activations of this magnitude and more are not rounded. Each row leaves out its own outliers; the bitsandbytes
+// package leaves out whole columns of all rows of a batch (kernels/README.md).
 constexpr float kOutlier = 6.0F;
-constexpr float kLargestInlier = 0x1.7ffffep+2F;  // the number before it
+constexpr float kLargestInlier = 0x1.7ffffep+2F;  // largest f32 below kOutlier
 
-/// A code is round(x * to_code), and stands for code * scale.
+/// A code is round(x * to_code) and represents code * scale.
 struct Rounding {
   float to_code;
   float scale;
 };
 
-/// Outliers become zeros; NaN stays.
+/// Replaces outliers with zeros; NaN stays.
 template <class V, bool kLeavesOut>
 typename V::Float inliers(typename V::Float x) {
   if constexpr (kLeavesOut) {
@@ -30,7 +32,8 @@ typename V::Float inliers(typename V::Float x) {
   }
 }
 
-/// So that the largest of n numbers becomes kMost. One that is no number makes the scale none, and all codes zeros.
+/// Rounding with which the largest magnitude of n values becomes kMost. If one of the rounded values is NaN or infinite, the
+/// scale is NaN and all codes are zeros.
 template <class V, bool kLeavesOut, int kMost = 127>
 Rounding rounding_of(const float* x, std::int64_t n) {
   auto largest = V::zero();
@@ -45,7 +48,7 @@ Rounding rounding_of(const float* x, std::int64_t n) {
   return {.to_code = magnitude > kSmallestActivation ? kMost / magnitude : 0, .scale = magnitude / kMost};
 }
 
-/// Codes of up to a block; zeros follow.
+/// Writes the codes of up to a block of values; zeros follow.
 template <class V, bool kLeavesOut>
 void round_block(const float* x, std::int64_t n, float to_code, std::byte* codes) {
   if (to_code == 0) {
@@ -57,7 +60,7 @@ void round_block(const float* x, std::int64_t n, float to_code, std::byte* codes
   }
 }
 
-/// A scale for each row and block.
+/// One scale per row and block.
 template <class V>
 struct BlockActivations {
   static constexpr bool kWholeRows = false;
@@ -67,7 +70,7 @@ struct BlockActivations {
   static Rounding of_block(OfRow, const float* x, std::int64_t n) { return rounding_of<V, false>(x, n); }
 };
 
-/// A scale for each row; without its outliers, if they are multiplied as they are.
+/// One scale per row, computed without its outliers if kLeavesOut.
 template <class V, bool kLeavesOut>
 struct RowActivations {
   static constexpr bool kWholeRows = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of some rows of one sequence with one KV head: window by window within a part of the context, part by part.
+// Attention of some rows of one sequence with one KV head: part by part of the context, and window by window within a part.
 // Source: Dao et al. 2022, Algorithm 1 (tiles).
-// Invariant: every row sees the same windows and parts with the same steps in the same order, whatever its company and
-// however parts are divided among items.
+// Invariant: every row sees the same windows and parts with the same steps in the same order, whatever else is in the batch
+// and however parts are divided among items.
 #pragma once
 
 #include "kernels/cpu/ops/attention_blocks.h"

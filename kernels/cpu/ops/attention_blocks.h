@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window of tokens against a few pairs: K and V are widened in registers, straight from the blocks of the cache. This is
-// what decoding does. It adds in the same order as attention_panels.h, so the results have the same bits.
+// Attention of a few pairs with a window of tokens, as in decoding: K and V are widened in registers, straight from the
+// blocks of the cache. Invariant: sums are added in the order of attention_panels.h, so results have the same bits.
 #pragma once
 
 #include "kernels/cpu/ops/attention_panels.h"
@@ -10,35 +10,36 @@ namespace {
 
 constexpr int kWindowPanels = kWindowTokens / kPanelColumns;
 
-/// Each tile of pairs widens K and V for itself; tiles of more pairs share what is widened once. With 24 pairs the blocks
-/// take 0.89 of the panels' time, with 32 the same; e4m3 is widened in more steps, and 16 take 1.13 times as long, 8 0.82
-/// (Skylake, AVX-512, 1024 tokens; AVX2 gains more).
+/// Most pairs for which windows are read from the blocks. Each tile of pairs then widens K and V for itself, whereas
+/// attention_panels.h widens them once for all tiles. With 24 pairs the blocks take 0.89 of the panels' time, with 32 pairs
+/// the same; e4m3 is widened in more steps: 16 pairs take 1.13 of the panels' time, 8 pairs 0.82 (Skylake, AVX-512, 1024
+/// tokens; AVX2 gains more).
 template <class T>
 constexpr std::int64_t kMaxBlockPairs = 24;
 template <>
 constexpr std::int64_t kMaxBlockPairs<E4m3> = 12;
 
-/// Whether windows can be read that way: their panels of tokens, and of the numbers of a head, are whole.
+/// True if windows are read from the blocks: panels of tokens, and panels of the elements of a head, must be whole.
 template <class V, class T>
 bool reads_blocks(const AttentionArgs& args, std::int64_t n_pairs) {
   return V::kLanes > 1 && args.block_size % kPanelColumns == 0 && args.head_dim % kPanelColumns == 0 &&
          n_pairs <= kMaxBlockPairs<T>;
 }
 
-/// Panels that a tile takes at once: a power of two, so that they come out even in a window.
+/// Panels that a tile takes at once: a power of two, so that a window is a multiple of them.
 template <class V>
 constexpr int block_panels(int n_rows) {
   const int fitting = panels_for<V>(n_rows);
   return fitting == 3 ? 2 : fitting;
 }
 
-/// Where each 16 tokens of a window lie.
+/// Addresses of each 16 tokens of a window.
 template <class T>
 struct WindowBlocks {
   const T* k[kWindowPanels];             ///< [head_dim][16]
-  const T* next_k[kWindowPanels];        ///< of the window behind it, to fetch meanwhile
+  const T* next_k[kWindowPanels];        ///< next window's [head_dim][16], prefetched meanwhile
   const T* v[kWindowPanels];             ///< [16][head_dim]
-  const float* k_scales[kWindowPanels];  ///< [16], of types that have some
+  const float* k_scales[kWindowPanels];  ///< [16], if the type has scales
   const float* v_scales[kWindowPanels];
 };
 
@@ -63,11 +64,11 @@ WindowBlocks<T> find_blocks(const AttentionArgs& args, const AttentionItem& item
       ++block;
     }
   }
-  for (; p < kWindowPanels; ++p) blocks.k[p] = blocks.k[0];  // may be fetched, is not read
+  for (; p < kWindowPanels; ++p) blocks.k[p] = blocks.k[0];  // may be prefetched, is not read
   return blocks;
 }
 
-/// The scales of a window side by side, 0 behind its last token.
+/// Copies the scales of a window into one array, with 0 after the last token.
 template <class V>
 void gather_scales(const float* const* scales, std::int64_t n_tokens, float* out) {
   for (std::int64_t t = 0; t < kWindowTokens; t += V::kLanes) {
@@ -76,14 +77,14 @@ void gather_scales(const float* const* scales, std::int64_t n_tokens, float* out
   }
 }
 
-/// Fetches n elements that are needed soon, in lines.
+/// Prefetches n elements, cache line by cache line.
 template <class T>
 [[gnu::always_inline]] inline void fetch(const T* p, std::int64_t n) {
   constexpr std::int64_t kLine = kCacheLine / static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(p + i, 0, 3);
 }
 
-/// acc[row][vector] += x[row * kStride] * the numbers of some panels.
+/// acc[row][vector] += x[row * kStride] * w[vector], the elements of some panels.
 template <class V, int kStride, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_step(typename V::Float (&acc)[kRows][kVectors], const float* x,
                                                  const typename V::Float (&w)[kVectors]) {
@@ -95,8 +96,8 @@ template <class V, int kStride, int kRows, int kVectors>
   }
 }
 
-/// scores [row][kWindowTokens] = q [head_dim][row] * k of the tokens of some panels. Fetches V of the same tokens meanwhile:
-/// streams as short as these end before the processor has noticed them.
+/// scores [row][kWindowTokens] = q [head_dim][row] * k of the tokens of some panels. Prefetches V of the same tokens
+/// meanwhile: streams this short end before the processor detects them.
 template <class V, class T, int kRows, int kPanels>
 [[gnu::noinline]] void score_blocks(const float* q, const T* const* k, const T* const* v, std::int64_t head_dim,
                                     float* scores) {
@@ -132,7 +133,7 @@ template <class V, class T, int kRows, int kPanels>
   }
 }
 
-/// sums [row][head_dim] (+)= weights [row][kWindowTokens] * some columns of V of a window. Fetches as much of next_k.
+/// sums [row][head_dim] (+)= weights [row][kWindowTokens] * some columns of V of a window. Prefetches as much of next_k.
 template <class V, class T, int kRows, int kPanels>
 [[gnu::noinline]] void sum_blocks(const float* weights, const T* const* v, const T* const* next_k, std::int64_t column,
                                   const TokenWindow& window, std::int64_t head_dim, float* sums) {
@@ -166,7 +167,7 @@ template <class V, class T, int kRows, int kPanels>
   }
 }
 
-/// A tile of pairs against the window.
+/// Attends from a tile of pairs to the window.
 template <class V, class T, int kRows>
 void attend_block_tile(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t begin,
                        const TokenWindow& window, const WindowBlocks<T>& blocks, const AttentionScratch& scratch,
@@ -194,7 +195,7 @@ void attend_block_tile(const AttentionArgs& args, const AttentionItem& item, con
   }
 }
 
-/// The same for a number of pairs known at run time.
+/// Calls the function above for n pairs, a number known at run time.
 template <class V, class T, int kRows = max_tile_rows<V>()>
 void attend_block_tile(std::int64_t n, const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s,
                        std::int64_t begin, const TokenWindow& window, const WindowBlocks<T>& blocks,
@@ -205,7 +206,7 @@ void attend_block_tile(std::int64_t n, const AttentionArgs& args, const Attentio
   attend_block_tile<V, T, kRows>(args, item, s, begin, window, blocks, scratch, sums);
 }
 
-/// Goes through the windows of a part up to the token at `end`.
+/// Attends to the windows of a part up to the token at `end`.
 template <class V, class T>
 void attend_blocks(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t part,
                    std::int64_t end, const AttentionScratch& scratch, const PairSums& sums) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention does for each pair, one query head of one row: online softmax over windows, and adding up parts.
+// Operations of attention on each pair, one query head of one row: online softmax over windows, and the sum over parts.
 // Source: Milakov and Gimelshein 2018 (online softmax); Dao et al. 2023, Flash-Decoding (parts).
-// Invariant: what is done for a row depends only on its query, its position and the tokens before it. A masked token has
+// Invariant: the operations on a row depend only on its query, its position and the tokens before it. A masked token has
 // weight exactly 0.
 #pragma once
 
@@ -12,21 +12,22 @@
 namespace lathe::kernels {
 namespace {
 
-/// Pairs are ordered by row, then head.
+/// Sizes of an item's pairs, which are ordered by row, then by head.
 struct AttentionShape {
   std::int64_t head_dim;
-  std::int64_t group;  ///< query heads of a KV head
+  std::int64_t group;  ///< query heads per KV head
   std::int64_t n_pairs;
   std::int64_t v_columns;  ///< head_dim rounded up to whole panels
-  RowTiling tiling;        ///< of the pairs
+  RowTiling tiling;        ///< tiles of the pairs
 };
 
-/// Counted from the first of the item. In 32 bits: processors need three times as long to divide 64.
+/// Row of a pair, counted from the first row of the item. Divides in 32 bits: a 64-bit division takes processors three times
+/// as long.
 inline std::int64_t row_of(const AttentionShape& s, std::int64_t pair) {
   return static_cast<std::uint32_t>(pair) / static_cast<std::uint32_t>(s.group);
 }
 
-/// Units: elements, from the first of q or out to the pair's.
+/// Offset of a pair's elements in q or out. Units: elements.
 inline std::int64_t offset_of(const AttentionItem& item, const AttentionShape& s, std::int64_t pair, std::int64_t stride) {
   const std::int64_t row = row_of(s, pair);
   return (item.row + row) * stride + (item.kv_head * s.group + pair - row * s.group) * s.head_dim;
@@ -39,19 +40,19 @@ struct TokenWindow {
   bool begins_part;
 };
 
-/// Of a part, the first that the first row of the item sees.
+/// First window of a part that the first row of the item sees.
 inline TokenWindow first_window(const AttentionArgs& args, const AttentionItem& item, std::int64_t part, std::int64_t end) {
   const std::int64_t seen = first_visible(item.position, args.window) / kWindowTokens * kWindowTokens;
   const std::int64_t first = part * kPartTokens > seen ? part * kPartTokens : seen;
   return {.first = first, .n_tokens = min_of(kWindowTokens, end - first), .begins_part = true};
 }
-/// Without tokens where the part, or the context, ends at `end`.
+/// Next window; it has no tokens if the part or the context ends at `end`.
 constexpr TokenWindow window_after(const TokenWindow& window, std::int64_t end) {
   const std::int64_t first = window.first + kWindowTokens;
   return {.first = first, .n_tokens = min_of(kWindowTokens, end - first), .begins_part = false};
 }
 
-/// Packs the queries, times the scale, tile after tile as [head_dim][pair].
+/// Packs the queries, multiplied with the scale, tile after tile as [head_dim][pair].
 inline void pack_queries(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, float* packed) {
   for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
     const std::int64_t begin = first_row(s.tiling, tile);
@@ -63,7 +64,7 @@ inline void pack_queries(const AttentionArgs& args, const AttentionItem& item, c
   }
 }
 
-/// Before the first window of a part; weighted sums are written there, not added to.
+/// Resets the sums before the first window of a part. The weighted sums need no reset: the first window overwrites them.
 inline void begin_part(const AttentionShape& s, const PairSums& sums) {
   for (std::int64_t i = 0; i < s.n_pairs; ++i) {
     sums.reference[i] = -__builtin_inff();
@@ -71,7 +72,7 @@ inline void begin_part(const AttentionShape& s, const PairSums& sums) {
   }
 }
 
-/// Multiplies the numbers of a window's tokens, of n pairs, with a number of each token.
+/// Multiplies the values of n pairs for each token of a window with the scale of the token.
 template <class V>
 void scale_tokens(float* numbers, std::int64_t n, const float* scales) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -90,14 +91,14 @@ struct TokenNumbers {
 };
 constexpr TokenNumbers kTokenNumbers;
 
-/// Rounds a finite number to bf16, half to even.
+/// Rounds a finite value to bf16, half to even.
 inline float rounded_to_bf16(float x) {
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
   return __builtin_bit_cast(float, (bits + 0x7fffU + (bits >> 16 & 1U)) & 0xffff0000U);
 }
 
-/// Adds ALiBi whose products are rounded to bf16, of the tokens from `first` on seen from `position`. The loop is plain: the
-/// compiler makes vectors of it, and nothing in it depends on their width.
+/// Adds ALiBi biases whose products are rounded to bf16: for the tokens from `first` on, seen from `position`. The loop is
+/// plain C++ that the compiler vectorizes, and its results do not depend on the width of the vectors.
 template <class V>
 void add_rounded_slopes(float slope, float scale, std::int64_t first, std::int64_t position, float* scores) {
   const float own = rounded_to_bf16(slope * rounded_to_bf16(static_cast<float>(position)));
@@ -111,7 +112,8 @@ void add_rounded_slopes(float slope, float scale, std::int64_t first, std::int64
   }
 }
 
-/// Soft-caps the scores of a row, and adds the ALiBi of its head, of the tokens from `first` on seen from `position`.
+/// Soft-caps the scores of a row and adds the ALiBi biases of its head: for the tokens from `first` on, seen from
+/// `position`.
 template <class V>
 void shape_scores(const AttentionArgs& args, std::int64_t head, std::int64_t first, std::int64_t position, float* scores) {
   if (args.soft_cap > 0) {
@@ -132,7 +134,7 @@ void shape_scores(const AttentionArgs& args, std::int64_t head, std::int64_t fir
   }
 }
 
-/// Largest of the scores of a row from token `begin` to `end`; all others become minus infinity.
+/// Largest score of a row for the tokens [begin, end); all other scores become minus infinity.
 template <class V>
 float hide_and_find_largest(float* scores, std::int64_t begin, std::int64_t end) {
   const auto hidden = V::set(-__builtin_inff());
@@ -148,7 +150,7 @@ float hide_and_find_largest(float* scores, std::int64_t begin, std::int64_t end)
   return V::largest(largest);
 }
 
-/// Turns the scores of a row into weights. Returns their sum.
+/// Replaces the scores of a row with weights. Returns the sum of the weights.
 template <class V>
 float weigh(float* scores, float reference) {
   static_assert(kWindowTokens % kSumLanes == 0);
@@ -165,20 +167,20 @@ float weigh(float* scores, float reference) {
   return sums.total();
 }
 
-/// A pair's weights are exp(score - reference). The reference follows the largest score only when that has grown by more
-/// than this, so that sums are rarely scaled, and weights stay below e^8. Following it each time takes a prompt of 1024
-/// tokens 7 % longer (Skylake, AVX-512).
+/// Growth of the largest score beyond which the reference follows it. A pair's weights are exp(score - reference); with this
+/// slack sums are rarely rescaled, and weights stay below e^8. Following each time takes a prompt of 1024 tokens 7 % longer
+/// (Skylake, AVX-512).
 constexpr float kSlack = 8;
-/// Below it a pair has seen nothing yet.
+/// A reference below this means that the pair has seen no token yet.
 constexpr float kLowest = -__FLT_MAX__;
 
-/// One online-softmax step of the pairs of a tile, `begin` and the n - 1 after it: turns their scores of the window into
-/// weights and shrinks what they have summed so far. Step by step for all pairs, so that the latencies of one pair hide
-/// behind the others. A pair that sees no token here keeps what it has.
+/// One online-softmax step of the n pairs of a tile from `begin` on: replaces their scores of the window with weights and
+/// rescales their sums so far. Each stage runs over all pairs, so that the latencies of one pair hide behind the others. A
+/// pair that sees no token here keeps its sums.
 template <class V>
 void update_softmax(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t begin,
                     std::int64_t n, const TokenWindow& window, float* scores, const PairSums& sums) {
-  constexpr int kRows = 16;  // the pairs of any tile, in whole vectors
+  constexpr int kRows = 16;  // pairs of any tile, rounded up to whole vectors
   static_assert(kRows >= kMaxAttentionTileRows);
   float shrink[kRows] = {};
   bool has_grown = false;
@@ -199,7 +201,7 @@ void update_softmax(const AttentionArgs& args, const AttentionItem& item, const 
   if (has_grown && !window.begins_part) {
     for (int i = 0; i < kRows; i += V::kLanes) V::store(shrink + i, Math<V>::exp(V::load(shrink + i)));
     for (std::int64_t i = 0; i < n; ++i) {
-      if (shrink[i] == 1) continue;  // times 1 changes nothing
+      if (shrink[i] == 1) continue;  // a factor of 1 changes nothing
       sums.weight[begin + i] *= shrink[i];
       float* of_pair = sums.sums + (begin + i) * s.v_columns;
       for (std::int64_t d = 0; d < s.v_columns; d += V::kLanes) {
@@ -213,8 +215,8 @@ void update_softmax(const AttentionArgs& args, const AttentionItem& item, const 
   }
 }
 
-/// Adds what the pairs have summed up in one part to what they have in all parts before it. Pairs whose rows lie before the
-/// part keep what they have.
+/// Adds the sums of the pairs over one part to their sums over all parts before it. Pairs whose rows precede the part keep
+/// their sums.
 template <class V>
 void add_part(const AttentionItem& item, const AttentionShape& s, std::int64_t part, const PairSums& total,
               const PairSums& added) {
@@ -255,7 +257,7 @@ float weight_of_sink(const AttentionArgs& args, const AttentionItem& item, const
   return weight[0];
 }
 
-/// Weighted sums over the sums of weights, into the rows of out.
+/// Writes weighted sums / sums of weights to the rows of out.
 template <class V>
 void store_pairs(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, const PairSums& total) {
   for (std::int64_t pair = 0; pair < s.n_pairs; ++pair) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window of tokens against many pairs: K and V are widened to f32 panels once, and all tiles of pairs read those.
+// Attention of many pairs with a window of tokens: K and V are widened to f32 panels once, and all tiles of pairs read the
+// panels.
 #pragma once
 
 #include "kernels/cpu/ops/attention_pairs.h"
@@ -8,14 +9,14 @@
 namespace lathe::kernels {
 namespace {
 
-/// With 6 rows an AVX-512 tile takes the four panels of a window, or of 64 numbers of a head, at once; 8 would leave one
-/// over.
+/// Rows of a tile. With 6 rows an AVX-512 tile takes the four panels of a window, or of 64 elements of a head, at once; with
+/// 8 rows one panel would remain.
 template <class V>
 constexpr int panel_tile_rows() {
   return V::kLanes == 16 ? 6 : max_tile_rows<V>();
 }
 
-/// n elements to f32, n at most a panel's columns. Whole panels, the usual case, go without a loop.
+/// Widens n elements to f32; n is at most the columns of a panel. Whole panels, the usual case, need no loop at run time.
 template <class V, class T>
 void widen(float* out, const T* in, std::int64_t n) {
   if (n == kPanelColumns) {
@@ -26,7 +27,7 @@ void widen(float* out, const T* in, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += V::kLanes) V::store_n(out + i, V::load_n(in + i, n - i), n - i);
 }
 
-/// Copies the scales of n tokens of a block from an offset on to where a window has them. Most types have none.
+/// Copies the scales of n tokens of a block, beginning at an offset, to the scales of a window. Most types have no scales.
 template <class T>
 void copy_scales(const AttentionArgs&, const KvPanels<T>&, std::int64_t, std::int32_t, std::int64_t, std::int64_t, float*,
                  float*) {}
@@ -41,7 +42,7 @@ inline void copy_scales<I8>(const AttentionArgs& args, const KvPanels<I8>& layou
   }
 }
 
-/// Tokens behind the last of a window have weight 0, and 0 times old memory must not be NaN.
+/// Clears the scales after the last token of a window: those tokens have weight 0, and 0 times old memory must not be NaN.
 template <class T>
 void clear_scales_behind(std::int64_t n_tokens, const AttentionScratch& scratch) {
   if constexpr (kScaleBytes<T> > 0) {
@@ -49,7 +50,8 @@ void clear_scales_behind(std::int64_t n_tokens, const AttentionScratch& scratch)
   }
 }
 
-/// Weighted sums take tokens in pairs. After an odd number comes one of weight 0, and 0 times old memory must not be NaN.
+/// Clears V of one token after an odd number of tokens: weighted sums take tokens in pairs, the added token has weight 0,
+/// and 0 times old memory must not be NaN.
 inline void clear_last_pair(const AttentionShape& s, std::int64_t n_tokens, const AttentionScratch& scratch) {
   if (n_tokens % 2 == 0) return;
   for (std::int64_t d = 0; d < s.head_dim; d += kPanelColumns) {
@@ -57,7 +59,7 @@ inline void clear_last_pair(const AttentionShape& s, std::int64_t n_tokens, cons
   }
 }
 
-/// Copies the tokens of a window into panels, as f32 without their scales.
+/// Copies the tokens of a window to panels, as f32 without their scales.
 template <class V, class T>
 void load_window(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, const TokenWindow& window,
                  const AttentionScratch& scratch) {
@@ -87,7 +89,7 @@ void load_window(const AttentionArgs& args, const AttentionItem& item, const Att
   clear_last_pair(s, window.n_tokens, scratch);
 }
 
-/// A tile of pairs against the window: scores, weights, weighted sums.
+/// Attends from a tile of pairs to the window: scores, weights, weighted sums.
 template <class V, class T>
 void attend_panel_tile(const AttentionArgs& args, const AttentionItem& item, const AttentionShape& s, std::int64_t tile,
                        const TokenWindow& window, const AttentionScratch& scratch, const PairSums& sums) {
@@ -109,7 +111,7 @@ void attend_panel_tile(const AttentionArgs& args, const AttentionItem& item, con
                               .n_columns = kWindowTokens,
                               .continues = false,
                               .bias = nullptr,
-                              .ahead = nullptr,  // all of it lies in the cache
+                              .ahead = nullptr,  // everything is in the cache
                               .ahead_panel_bytes = 0,
                               .next_out = scratch.scores,
                               .n_ahead = 0,
@@ -145,7 +147,7 @@ void attend_panels(const AttentionArgs& args, const AttentionItem& item, const A
   load_window<V, T>(args, item, s, window, scratch);
   for (std::int64_t tile = 0; tile < s.tiling.n_tiles; ++tile) {
     const std::int64_t last_pair = first_row(s.tiling, tile + 1) - 1;
-    if (position_of(item, row_of(s, last_pair)) < window.first) continue;  // the window lies after all rows of the tile
+    if (position_of(item, row_of(s, last_pair)) < window.first) continue;  // the window is after all rows of the tile
     attend_panel_tile<V, T>(args, item, s, tile, window, scratch, sums);
   }
 }

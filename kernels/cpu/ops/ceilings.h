@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do at most: plain reads and independent multiply-adds, for measure_ceilings().
+// Measures what the machine can do at most: plain reads and independent multiply-adds, for measure_ceilings().
 #pragma once
 
 #include "kernels/cpu/ops/dot.h"
@@ -9,7 +9,7 @@
 namespace lathe::kernels {
 namespace {
 
-/// Adds up everything in four streams at a time: one core keeps more reads in flight that way.
+/// Sums all values in four parallel streams, which keeps more reads of one core in flight.
 template <class V>
 float read_bytes(const std::byte* data, std::int64_t n) {
   constexpr int kStreams = 4;
@@ -27,7 +27,7 @@ float read_bytes(const std::byte* data, std::int64_t n) {
   return V::sum(V::add(V::add(sum[0], sum[1]), V::add(sum[2], sum[3])));
 }
 
-/// 12 chains: more than latency times units of any machine so far (8 to 10).
+/// Runs 12 independent chains: more than latency times the number of units on any machine so far (8 to 10).
 template <class V>
 double multiply_add(std::int64_t n_iterations) {
   constexpr int kChains = 12;
@@ -48,11 +48,11 @@ double multiply_add(std::int64_t n_iterations) {
   return static_cast<double>(n_iterations) * kChains * V::kLanes * 2;
 }
 
-/// Products of codes and bytes as D has them, without what they are fetched and scaled with.
+/// Computes products of codes and bytes by D, without the loads and scales that a real product needs.
 template <class V, class D>
 double dot_codes(std::int64_t n_iterations) {
   constexpr int kChains = V::kRegisters >= 32 ? 12 : 8;
-  constexpr int kQuads = 8;  // read in turn: products of what never changes would be taken out of the loop
+  constexpr int kQuads = 8;  // quads read in turn: the compiler would move products of constants out of the loop
   alignas(64) std::byte codes[64] = {};
   alignas(64) std::byte x[kQuads * D::kQuadBytes] = {};
   const auto w = D::template prepare<0>(V::load_int(codes));

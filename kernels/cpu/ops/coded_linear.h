@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() for weights in codes: activations become signed bytes with a scale, and products of a group are exact integers
-// until they meet the scales. Invariant: as in linear.h, an output is one chain of additions, k ascending; outliers follow.
+// linear() for coded weights: activations become signed bytes with a scale, and sums of a group are exact integers until
+// they are scaled. Invariant: as in linear.h, an output is one chain of additions, k ascending; outliers follow.
 #pragma once
 
 #include "kernels/cpu/ops/activation_codes.h"
@@ -12,19 +12,21 @@ namespace lathe::kernels {
 namespace {
 
 constexpr std::int64_t kActivationPairs = kActivationBlock / 2;
-// Bytes of k that several tiles take before the next, of a column and as they are multiplied: two panels are 32 KB. Two
-// tiles take all of k: 7 % less for 8 rows (Zen 5, AVX2), for memory is read in its order.
+// Bytes of a column's codes, as they are multiplied, in a stretch, which several tiles take before the next: two panels are
+// 32 KB. Up to two tiles take all of k in one stretch, so that memory is read in order: 7 % less time for 8 rows (Zen 5,
+// AVX2).
 constexpr std::int64_t kStretchBytes = 1024;
-// Of the scratch: codes made ready, then scales.
+// Scratch for prepared codes (bytes), then for scales (floats).
 constexpr std::int64_t kReadyBytes = kStretchBytes * kPanelColumns * kMaxPanels;
 constexpr std::int64_t kScratchScales = kLinearScratchFloats - kReadyBytes / 4;
 constexpr std::int64_t kMaxTilesOfWholeRows = 2;
-// Tiles that make it worth while to make codes ready once for all. 2 (of stretches) and 5 are as good (Zen 5, AVX2, 8 to 32
-// rows). Whole rows have no room in the scratch.
+// Least number of tiles for which codes are prepared once for all tiles. 2 (with stretches) and 5 are as fast (Zen 5, AVX2,
+// 8 to 32 rows). Codes of all of k would not fit into the scratch.
 constexpr std::int64_t kMinTilesToMakeReady = 3;
 static_assert(kMinTilesToMakeReady > kMaxTilesOfWholeRows);
 
-/// Up to four panels for one row, fewer the more rows: sums of a group and of a block lie in registers.
+/// Panels of a tile: up to four for one row, fewer for more rows, so that the sums of a group and of a block stay in
+/// registers.
 template <class V>
 constexpr int coded_panels_for(int n_rows) {
   constexpr int kSums = V::kLanes == 1 ? 8 : 12;
@@ -32,15 +34,16 @@ constexpr int coded_panels_for(int n_rows) {
   return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
 }
 
-/// Rows of a tile at most, where there are several tiles. AVX2 has as many sums of 6 rows by 16 columns as registers, less
-/// four: 2 % faster than 4 rows where all lies in L1 (Zen 5).
+/// Most rows of a tile if there are several tiles. On AVX2 the sums of 6 rows by 16 columns take all registers but four: 2 %
+/// faster than 4 rows if everything is in L1 (Zen 5).
 template <class V>
 constexpr int coded_rows_of_many() {
   return V::kLanes == 1 ? max_tile_rows<V>() : 6;
 }
 
-/// Of the only tile: two tiles of 4 rows would read the codes twice, and one of 8 rows by one panel takes 22 % less time in
-/// 8 bits and 8 % less in 4 (Zen 5). From 13 to 16 rows, three tiles by two panels are as fast as two of 8 or faster.
+/// Most rows of a single tile: two tiles of 4 rows would read the codes twice, and one of 8 rows by one panel takes 22 %
+/// less time in 8 bits and 8 % less in 4 bits (Zen 5). From 13 to 16 rows, three tiles by two panels are at least as fast as
+/// two tiles of 8 rows.
 template <class V>
 constexpr int max_coded_rows() {
   return V::kRegisters == 32 ? 8 : coded_rows_of_many<V>();
@@ -79,13 +82,13 @@ constexpr CodedTileTable<V, C, D, Scale> make_coded_tiles() {
 template <class V, class C, class D, class Scale>
 constexpr CodedTileTable<V, C, D, Scale> kCodedTiles = make_coded_tiles<V, C, D, Scale>();
 
-/// Codes C in groups of kGroup with scales S, multiplied by D with activations that are rounded as A says.
+/// Codes C in groups of kGroup with scales S, multiplied by dot products D with activations that are rounded by A.
 template <class Vec, class C, class D, int kGroup, class S, class A>
 struct CodedLinear {
   using V = Vec;
   static constexpr std::int64_t kRowBytes = coded_row_bytes(kGroup, D::kQuadBytes);
   static constexpr bool kPacksWholeRows = A::kWholeRows;
-  /// Of the codes of a panel.
+  /// Bytes of the codes of a panel in a block.
   static constexpr std::int64_t kBlockBytes = kActivationBlock * kPanelColumns * C::kBits / 8;
   static constexpr std::int64_t kStretchBlocks = kStretchBytes / D::kParts / kActivationBlock;
 
@@ -98,7 +101,7 @@ struct CodedLinear {
     return {.rows = {.n_rows = n_rows, .n_tiles = n_tiles}, .block_pairs = kActivationPairs};
   }
 
-  /// Requires: args begin with a block; with the row where A rounds whole ones.
+  /// Requires: args begin with a block; with the row if A rounds whole rows.
   static void pack(const PackedRows& packed, const PackArgs& args) {
     const std::int64_t first = first_row(packed.tiling, args.tile_begin);
     const std::int64_t k_begin = 2 * args.pair_begin;
@@ -144,7 +147,7 @@ struct CodedLinear {
     if constexpr (A::kHasOutliers) add_outliers(args, range);
   }
 
-  /// Where a row has them behind the packed rows.
+  /// Address of the outliers of a row, after the packed rows.
   static Outliers* outliers_of(const PackedRows& packed, std::int64_t row) {
     std::byte* const first =
         static_cast<std::byte*>(packed.data) + div_up(packed.k, kActivationBlock) * packed.tiling.n_rows * kRowBytes;
@@ -153,7 +156,7 @@ struct CodedLinear {
 
   static CodedPanel shape_of(std::int64_t k) { return {.k = k, .bits = C::kBits, .group = kGroup, .scales = S::kLayout}; }
 
-  /// What activations add that were left out of the products of codes: each row its own, k ascending.
+  /// Adds the products of outliers, which the products of codes leave out: each row its own, k ascending.
   static void add_outliers(const LinearArgs& args, const LinearRange& range) {
     for (std::int64_t row = first_row(args.x.tiling, range.tile_begin); row < first_row(args.x.tiling, range.tile_end);
          ++row) {
@@ -182,7 +185,7 @@ struct CodedLinear {
            (block * packed.tiling.n_rows + first_row(packed.tiling, tile)) * kRowBytes;
   }
 
-  /// One block of the rows of a tile, `stride` floats from row to row.
+  /// Packs one block of the rows of a tile; rows are `stride` floats apart.
   static void pack_block(const float* x, std::int64_t stride, std::int64_t n, std::int64_t n_rows,
                          const typename A::OfRow* of_row, std::byte* tile) {
     constexpr int kGroups = kActivationBlock / kGroup;
@@ -276,7 +279,8 @@ struct CodedLinear {
   static void multiply_tiles(const LinearArgs& args, const LinearRange& range, std::int64_t n_panels, std::int64_t block,
                              const Place& next, CodedTileArgs<typename S::Scale> t) {
     float* const out = t.out;
-    // Each tile fetches its share of the codes that come next: memory would rest while all but the first find theirs in L1.
+    // Each tile prefetches its share of the next codes; otherwise memory would be idle while all tiles but the first find
+    // their codes in L1.
     std::int64_t lines_left =
         t.ahead.from == nullptr ? 0 : t.n_groups * kGroup * kBlockBytes / kActivationBlock / kCacheLine;
     const std::int64_t share = div_up(lines_left, range.tile_end - range.tile_begin);

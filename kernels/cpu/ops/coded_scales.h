@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales of weights in codes as tiles read them: the layouts of coded_layout.h.
+// Access to the scales of coded weights in the layouts of coded_layout.h.
 #pragma once
 
 #include "kernels/cpu/ops/math.h"
@@ -27,7 +27,7 @@ using MinnedScales = StoredScales<MinnedF32, ScaleLayout::minned>;
 using SingleScales = StoredScales<float, ScaleLayout::single>;
 using ChannelScales = StoredScales<float, ScaleLayout::channel>;
 
-/// Written out for a stretch of k before its tiles read them.
+/// Nested scales, which are expanded to floats for a stretch of k before its tiles read them.
 struct NestedScaleCodes {
   using Scale = float;
   static constexpr ScaleLayout kLayout = ScaleLayout::nested;
@@ -35,7 +35,8 @@ struct NestedScaleCodes {
   static constexpr std::int64_t kStep = kPanelColumns;
   static const Scale* at(const std::byte*, std::int64_t) { return nullptr; }
 
-  /// Groups that lie in one block of nested scales for every column share what scales them.
+  /// Expands the scales of n_groups groups. Consecutive groups that stay in one block of nested scales for every column
+  /// share the outer scales.
   template <class V>
   static void expand(const std::byte* scales, const CodedPanel& shape, std::int64_t first_group, std::int64_t n_groups,
                      float* out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tile of weights in codes: some rows of quantized activations times some panels of codes.
+// Tile of coded weights: some rows of quantized activations times some panels of codes.
 #pragma once
 
 #include "kernels/cpu/ops/dot.h"
@@ -9,35 +9,35 @@
 namespace lathe::kernels {
 namespace {
 
-/// Codes and scales to fetch into L1 while a tile computes: into L2 alone, steps of 8 and 16 rows took a sixth longer, of 64
-/// rows a twentieth (Zen 5, VNNI, int8 in groups of 32). Scales are a stream of their own, too short for the processor to
-/// notice: fetched, steps of 8 and 16 rows take 6 % less (Zen 4).
+/// Codes and scales that are prefetched into L1 while a tile computes: prefetched into L2 only, steps of 8 and 16 rows took
+/// a sixth longer, and steps of 64 rows a twentieth (Zen 5, VNNI, int8 in groups of 32). Scales are a separate stream, too
+/// short for the processor to detect: with prefetched scales, steps of 8 and 16 rows take 6 % less (Zen 4).
 struct CodesAhead {
   const std::byte* from;    ///< codes of the first panel
-  std::int64_t stride;      ///< from panel to panel
+  std::int64_t stride;      ///< stride from panel to panel
   std::int64_t n_lines;     ///< cache lines of a panel
-  std::int64_t per_group;   ///< of them with each group
-  const std::byte* scales;  ///< of the first panel, as many as the tile reads; or null
+  std::int64_t per_group;   ///< lines per group
+  const std::byte* scales;  ///< scales of the first panel, as many as the tile reads; or null
 };
 
 /// out [rows, columns] (+)= x * weights over blocks of activations. Scale: F16, PairedF16 (weights with zero points),
-/// MinnedF32 (with minimums) or float.
+/// MinnedF32 (weights with minimums) or float.
 template <class Scale>
 struct CodedTileArgs {
-  const std::byte* x;          ///< the tile in the first block
-  std::int64_t x_block_bytes;  ///< from block to block
-  const std::byte* codes;      ///< of the first panel
-  std::int64_t codes_stride;   ///< from panel to panel
-  const Scale* scales;         ///< of the first panel
-  std::int64_t scales_stride;  ///< from panel to panel
-  std::int64_t scales_step;    ///< from group to group
+  const std::byte* x;          ///< the tile's rows in the first block
+  std::int64_t x_block_bytes;  ///< stride from block to block
+  const std::byte* codes;      ///< codes of the first panel
+  std::int64_t codes_stride;   ///< stride from panel to panel
+  const Scale* scales;         ///< scales of the first panel
+  std::int64_t scales_stride;  ///< stride from panel to panel
+  std::int64_t scales_step;    ///< stride from group to group
   std::int64_t n_groups;
   int group;  ///< k of a group: a divisor of kActivationBlock
   float* out;
   std::int64_t out_stride;
-  std::int64_t n_columns;  ///< that out has from here on
-  bool continues;          ///< starts from what out holds
-  const float* bias;       ///< added at the end, unless null
+  std::int64_t n_columns;  ///< remaining columns of out
+  bool continues;          ///< adds to the contents of out
+  const float* bias;       ///< added at the end; or null
   CodesAhead ahead;
 };
 
@@ -59,7 +59,7 @@ template <class V, class C, class D, int kSecond, int kPart, int kRows, int kVec
   }
 }
 
-/// One part after the other: codes of one part lie in registers at a time.
+/// Multiplies one part after the other, so that only the codes of one part are in registers.
 template <class V, class C, class D, int kSecond, int kRows, int kVectors>
 [[gnu::always_inline]] inline void multiply_quad(typename V::Int (&sums)[kRows][kVectors], const std::byte* codes,
                                                  std::int64_t codes_stride, const std::byte* x) {
@@ -108,7 +108,7 @@ template <class V, class Scale>
   }
 }
 
-/// Adds block after block of activations, and within a block group after group: one order for every tile.
+/// Adds block after block of activations and, within a block, group after group: in the same order for every tile.
 template <class V, class C, class D, class Scale, int kRows, int kPanels>
 [[gnu::noinline]] void multiply_coded_tile(const CodedTileArgs<Scale>& args) {
   constexpr int kPerPanel = kPanelColumns / V::kLanes;
@@ -120,10 +120,10 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
   const std::byte* codes = t.codes;
   const Scale* scales = t.scales;
   const std::byte* x = t.x;
-  // In memory: sums of a group and of a block take the registers. When each block loaded and stored a part of out, a tile
-  // reached 76 % of the peak, now 82 (Zen 4, VNNI, 6 rows of 8 blocks).
+  // Sums of the output stay in memory, because the sums of a group and of a block take the registers. A tile reaches 82 % of
+  // the peak, and 76 % when each block loaded and stored a part of out (Zen 4, VNNI, 6 rows of 8 blocks).
   alignas(kCacheLine) float sums[kRows][kVectors * V::kLanes];
-  // Stores of some lanes take AVX2 tens of instructions: with them, 16 and 64 rows took 3 to 4 % longer.
+  // Partial stores take tens of instructions on AVX2: with them, 16 and 64 rows took 3 to 4 % longer.
   const bool is_full = t.n_columns >= kVectors * V::kLanes;
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 64
@@ -167,7 +167,7 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
         const Scale* const scales_of_vector = scales + j / kPerPanel * t.scales_stride + j % kPerPanel * V::kLanes;
         const auto scale = load_scales<V>(scales_of_vector);
         if constexpr (kHasZeros) {
-          // (code - zero) x = (code - middle) x + start * (zero - middle) / middle: whole numbers below 2^24, so exact.
+          // (code - zero) x = (code - middle) x + start * (zero - middle) / middle: integers below 2^24, so exact.
           const auto offset = V::load(scales_of_vector + kPanelColumns);
 #pragma GCC unroll 64
           for (int i = 0; i < kRows; ++i) {
@@ -175,8 +175,8 @@ template <class V, class C, class D, class Scale, int kRows, int kPanels>
             V::accumulate(part[i][j], sum, scale);
           }
         } else if constexpr (kHasMinimums) {
-          // code * scale + minimum = (code - middle) * scale + the weight of the middle code, of which start * offset are
-          // as many as x adds up to.
+          // code * scale + minimum = (code - middle) * scale + the weight of the middle code. start * offset is the latter
+          // times the sum of x.
           const auto offset = load_scales<V>(scales_of_vector + kPanelColumns);
 #pragma GCC unroll 64
           for (int i = 0; i < kRows; ++i) {

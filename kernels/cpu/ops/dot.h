@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of four unsigned codes and four signed activations for each column: the ways in which instruction sets get them.
-// Each gives the exact integer, so that all give the same. What add() takes of a quad are kParts vectors of codes and as
-// many numbers of each row. keep() turns quads [row][kBlockQuads] into [quad][row][part], as broadcast() reads them.
+// Dot products of four unsigned codes and four signed activations per column, one class for each way in which instruction
+// sets compute them. Invariant: each gives the exact integer, so all give the same result.
+// add() takes kParts vectors of codes per quad and as many 32-bit words of each row. keep() converts quads
+// [row][kBlockQuads] to [quad][row][part], the order in which broadcast() reads them.
 #pragma once
 
 #include "kernels/cpu/ops/transpose.h"
@@ -13,10 +14,10 @@
 namespace lathe::kernels {
 namespace {
 
-/// Quads of a block of activations. Four codes travel as the bits of a float: nothing computes with those.
+/// Quads of a block of activations. Four codes are passed as the bits of a float, with which nothing computes.
 constexpr std::int64_t kBlockQuads = kActivationBlock / kQuad;
 
-/// Four bytes in every lane.
+/// The same four bytes in every lane.
 template <class V>
 typename V::Int broadcast(const std::byte* x) {
   std::int32_t value = 0;
@@ -24,7 +25,7 @@ typename V::Int broadcast(const std::byte* x) {
   return V::set_int(value);
 }
 
-/// Activations stay bytes, four of a row in one number; codes go as they are.
+/// Activations stay bytes, four of a row in one 32-bit word; codes are used as they are.
 template <class V>
 struct ByteQuads {
   using Int = typename V::Int;
@@ -40,7 +41,7 @@ struct ByteQuads {
   }
 };
 
-/// Codes and activations widened to 16 bits, even ones and odd ones apart. For any codes.
+/// Codes and activations widened to 16 bits, even and odd ones in separate parts. For codes of any value.
 template <class V>
 struct WideDot {
   using Int = typename V::Int;
@@ -66,7 +67,8 @@ struct WideDot {
   }
 };
 
-/// Codes of 4 bits leave room: sums of 16 products of at most 15 * 127 fit into 16 bits, so they are widened every 8 quads.
+/// Dot product for 4-bit codes: sums of 16 products of at most 15 * 127 fit into 16 bits, so sums are widened only every 8
+/// quads.
 template <class V>
 struct NarrowDot : ByteQuads<V> {
   using Int = typename V::Int;
@@ -75,7 +77,7 @@ struct NarrowDot : ByteQuads<V> {
   static Int fold(Int halves) { return V::multiply_halves(halves, V::ones()); }
 };
 
-/// One column at a time.
+/// Dot product of one column at a time.
 template <class V>
 struct PlainDot : ByteQuads<V> {
   using Int = typename V::Int;
@@ -87,7 +89,7 @@ struct PlainDot : ByteQuads<V> {
   }
 };
 
-// ---- codes as they lie in a panel: vector j of a part of one quad of a pair. kMiddle: what stands for zero
+// ---- codes as a panel stores them; load() gives vector j of a part of one quad of a pair. kMiddle: the code of weight 0
 template <class V>
 struct ByteCodes {
   static constexpr int kBits = 8;
@@ -115,7 +117,7 @@ struct NibbleCodes {
   }
 };
 
-/// Codes of 4 bits that stand for whole numbers of a book.
+/// 4-bit codes that index a codebook of integers.
 template <class V, class Book>
 struct BookCodes {
   static constexpr int kBits = 4;
@@ -128,7 +130,7 @@ struct BookCodes {
   }
 };
 
-/// Codes of two parts that were made ready for add() before: [quad of a pair][part][16 columns][4 bytes].
+/// Codes that were prepared for the two parts of add(): [quad of a pair][part][16 columns][4 bytes].
 template <class V>
 struct PartedCodes {
   static constexpr int kParts = 2;
@@ -141,7 +143,7 @@ struct PartedCodes {
   }
 };
 
-/// As what codes are made ready.
+/// Type of codes that were prepared for kParts parts.
 template <class V, int kParts>
 struct ReadyCodes {
   using Type = ByteCodes<V>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() for weights in e4m3: the tiles of floats add up products of codes, and scales of outputs come last. Activations
-// stay as they are, or become numbers of e4m3 with a scale for each row. Invariant: as in linear.h.
+// linear() for weights in e4m3: tiles of floats sum the products of codes, and the outputs are scaled at the end.
+// Activations stay as they are, or are rounded to e4m3 with one scale per row. Invariant: as in linear.h.
 #pragma once
 
 #include "kernels/cpu/ops/activation_codes.h"
@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kLargestE4m3 = 448;
 
-/// The nearest number of e4m3, ties to even, for x of at most 448 but for rounding.
+/// Rounds to the nearest e4m3 value, ties to even. Requires: |x| is at most 448, apart from rounding errors.
 inline float nearest_e4m3(float x) {
   constexpr std::uint32_t kSign = 0x80000000U;
-  constexpr int kDropped = 20;  // bits of the fraction
+  constexpr int kDropped = 20;  // fraction bits that are dropped
   constexpr float kSmallestNormal = 0x1p-6F;
-  constexpr float kShift = 0x1p14F;  // its last bit is worth 2^-9, the smallest number
+  constexpr float kShift = 0x1p14F;  // its last bit is 2^-9, the smallest subnormal
   std::uint32_t bits = 0;
   __builtin_memcpy(&bits, &x, sizeof bits);
   const std::uint32_t sign = bits & kSign;
@@ -40,14 +40,16 @@ inline void round_to_e4m3(const float* x, std::int64_t n, float to_code, float* 
   for (std::int64_t i = 0; i < n; ++i) out[i] = to_code == 0 ? 0 : nearest_e4m3(x[i] * to_code);
 }
 
-// Widening takes more instructions than shifting bf16 does: two tiles share a copy already.
+// Least number of tiles that share a widened copy: widening e4m3 takes more instructions than shifting bf16, so two tiles
+// suffice.
 constexpr std::int64_t kMinTilesToWiden = 2;
 
-/// Scales of groups belong to the weights: what is added up are products of numbers, as of formats without codes.
+/// linear() for e4m3 with one scale per group: scales are applied to the weights, and products are summed as in formats
+/// without codes.
 template <class V, int kGroup>
 using E4m3InGroups = FmaLinear<V, ScaledWeights<V, RawE4m3, kGroup>, kMinTilesToWiden>;
 
-/// Weights of e4m3 times rows of x that are rounded if kRounds says so.
+/// linear() for e4m3 with one scale per output; kRounds: rows of x are rounded to e4m3.
 template <class Vec, bool kRounds>
 struct E4m3Linear {
   using V = Vec;
@@ -56,7 +58,7 @@ struct E4m3Linear {
 
   static std::int64_t row_bytes(std::int64_t k) { return sum_bytes(k) + (kRounds ? kRoundingBytes : 0); }
 
-  /// Requires: args begin with the row where rows are rounded.
+  /// Requires: args begin with the row if rows are rounded.
   static void pack(const PackedRows& packed, const PackArgs& args) {
     if constexpr (!kRounds) {
       Sums::pack(packed, args);
@@ -90,7 +92,7 @@ struct E4m3Linear {
 
   static std::int64_t sum_bytes(std::int64_t k) { return div_up(k, kPair) * Sums::kPackedPairBytes; }
 
-  /// How a row was rounded lies behind all packed rows.
+  /// Rounding of a row, stored after all packed rows.
   static Rounding& rounding_at(const PackedRows& packed, std::int64_t row) {
     std::byte* const first = static_cast<std::byte*>(packed.data) + packed.tiling.n_rows * sum_bytes(packed.k);
     return reinterpret_cast<Rounding*>(first)[row];

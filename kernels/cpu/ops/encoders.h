@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of the formats, to be compiled for an instruction set.
+// Encoders of the formats, compiled for one instruction set.
 #pragma once
 
 #include "kernels/cpu/table/encoders.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear() for weights in codes whose activations stay as they are: a block of k at a time becomes f32 in the cache, and the
-// tiles of floats read it there. Invariant: as in linear.h.
+// linear() for coded weights with activations that are not rounded: a block of k at a time is expanded to f32 in the cache,
+// where tiles of floats read it. Invariant: as in linear.h.
 #pragma once
 
 #include "kernels/cpu/ops/coded_scales.h"
@@ -10,10 +10,10 @@
 namespace lathe::kernels {
 namespace {
 
-/// Pairs of k that share the bytes of codes of 4 bits.
+/// Pairs of k whose 4-bit codes share bytes.
 constexpr std::int64_t kNibblePairs = 2 * kQuad / kPair;
 
-/// Codes of 4 bits in groups of kGroup: numbers of a book, times the scale of their group.
+/// Expands 4-bit codes in groups of kGroup: codebook values times the scale of their group.
 template <class Vec, class Book, int kGroup, class S>
 struct BookExpander {
   using V = Vec;
@@ -21,7 +21,7 @@ struct BookExpander {
 
   static CodedPanel shape_of(std::int64_t k) { return {.k = k, .bits = 4, .group = kGroup, .scales = S::kLayout}; }
 
-  /// Pairs of a panel into [pair][2][16], `stride` floats from pair to pair. `room`: for scales of them.
+  /// Expands pairs of a panel to [pair][2][16], `stride` floats from pair to pair. `room`: work space for their scales.
   /// Requires: `first_pair` begins a group.
   static void expand(const std::byte* panel, std::int64_t k, std::int64_t first_pair, std::int64_t n_pairs, float* out,
                      std::int64_t stride, float* room) {
@@ -40,7 +40,7 @@ struct BookExpander {
         const auto scale = V::load(of_group + j);
         const auto both = V::load_int(codes + j * kQuad);
 #pragma GCC unroll 8
-        for (int i = 0; i < 2 * kQuad; ++i) {  // the first quad lies in the low halves
+        for (int i = 0; i < 2 * kQuad; ++i) {  // the first quad is in the low nibbles
           const auto number = V::pick(Book::kValues, V::shift_right(both, i % kQuad * 8 + i / kQuad * 4));
           V::store(out + (pair + i / kPair) * stride + i % kPair * kPanelColumns + j, V::mul(number, scale));
         }
@@ -91,7 +91,7 @@ struct ExpandedLinear {
       multiply_tile<Step>(n_rows, part.n_panels,
                           {.x = static_cast<const std::byte*>(args.x.data) + x_offset,
                            .weights = reinterpret_cast<const std::byte*>(expanded),
-                           .panel_bytes = 0,  // all panels are one stream
+                           .panel_bytes = 0,  // the panels are one stream
                            .n_pairs = part.n_pairs,
                            .out = out_of_tile,
                            .out_stride = args.out_stride,

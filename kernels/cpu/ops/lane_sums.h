@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the numbers of a row, in one order on every instruction set: number i goes to sum i % 16, and halves of the sums
-// are added until one is left. So a row has the same sum in every bit whatever the lanes of a vector.
+// Sums over the elements of a row, in the same order on every instruction set: element i is added to sum i % 16, and halves
+// of the sums are added until one sum is left. So a row's sum has the same bits whatever the number of lanes of a vector.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace lathe::kernels {
 namespace {
 
-constexpr int kSumLanes = 16;  // the most that a vector has
+constexpr int kSumLanes = 16;  // most lanes of a vector
 
-/// 16 sums side by side.
+/// 16 sums in vectors.
 template <class V>
 struct LaneSums {
   static constexpr int kVectors = kSumLanes / V::kLanes;
@@ -21,7 +21,7 @@ struct LaneSums {
     for (auto& sum : sums) sum = V::zero();
   }
 
-  /// Adds squares of 16 numbers.
+  /// Adds the squares of 16 elements.
   [[gnu::always_inline]] void add_squares(const float* x) {
 #pragma GCC unroll 16
     for (int j = 0; j < kVectors; ++j) {
@@ -29,7 +29,7 @@ struct LaneSums {
       sums[j] = V::fma(v, v, sums[j]);
     }
   }
-  /// Of fewer than 16.
+  /// Adds the squares of fewer than 16 elements.
   void add_squares(const float* x, std::int64_t n) {
     for (int j = 0; j < kVectors; ++j) {
       const auto v = V::load_n(x + j * V::kLanes, n - j * V::kLanes);
@@ -45,7 +45,7 @@ struct LaneSums {
     for (int j = 0; j < kVectors; ++j) sums[j] = V::add(sums[j], other.sums[j]);
   }
 
-  /// The sums are used up.
+  /// Adds all 16 sums. Overwrites them.
   float total() {
     for (int n = kVectors / 2; n > 0; n /= 2) {
       for (int j = 0; j < n; ++j) sums[j] = V::add(sums[j], sums[j + n]);

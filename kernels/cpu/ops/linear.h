@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear(): rows of x through panels of packed weights, for any number of rows.
+// linear(): multiplies rows of x with panels of packed weights, for any number of rows.
 // Invariant: each output is one chain of additions, k ascending, whatever tile it falls in; blocks of k continue the chain
 // through the output. So all forms (GEMV, small M, GEMM) give bitwise the same row.
 #pragma once
@@ -12,26 +12,26 @@ namespace {
 
 constexpr std::int64_t kNeverExpand = 0;
 
-// Elements of x that may be read again for every group of panels: 256 KB, half of the smallest L2.
+// Most elements of x that are read again for every group of panels: 256 KB, half of the smallest L2.
 constexpr std::int64_t kMaxWholeX = 65'536;
 
-/// Bytes from the start of the packed rows to a tile in the block of pairs that begins at `pair`. Blocks come first, so that
-/// what a chunk of rows needs of one block is one stream.
+/// Offset of a tile in the block of pairs that begins at `pair`. Units: bytes from the start of the packed rows. Blocks are
+/// the outermost dimension, so that a chunk of rows reads each block as one stream.
 inline std::int64_t packed_offset(const PackedRows& x, std::int64_t row, std::int64_t pair, std::int64_t pair_bytes) {
   const std::int64_t block = min_of(x.block_pairs, div_up(x.k, 2) - pair);
   return (pair * x.tiling.n_rows + row * block) * pair_bytes;
 }
 
-/// What lies side by side in packed rows: pairs of one block for the rows of one tile.
+/// A contiguous part of packed rows: pairs of one block for the rows of one tile.
 struct PackPart {
   const float* x;
   std::int64_t x_stride;
-  std::int64_t row;  ///< of all packed ones, the first
+  std::int64_t row;  ///< index of the first row among all packed rows
   std::int64_t n_rows;
-  std::int64_t n;  ///< numbers a row; if odd, a zero follows
+  std::int64_t n;  ///< elements of a row; if odd, a zero follows
 };
 
-/// pack_part(part, out) for all parts of `args`.
+/// Calls pack_part(part, out) for all parts of `args`.
 template <class Body>
 void for_parts(const PackedRows& packed, const PackArgs& args, std::int64_t pair_bytes, const Body& pack_part) {
   const std::int64_t first = first_row(packed.tiling, args.tile_begin);
@@ -54,18 +54,19 @@ void for_parts(const PackedRows& packed, const PackArgs& args, std::int64_t pair
   }
 }
 
-/// Up to two tiles of the most rows; many rows in tiles of `rows_of_many`.
+/// Up to two tiles of the most rows possible; more rows are divided into tiles of at most `rows_of_many`.
 template <class V>
 constexpr RowTiling tiling_of(std::int64_t n_rows, std::int64_t rows_of_many) {
   constexpr std::int64_t kMost = max_tile_rows<V>();
   return {.n_rows = n_rows, .n_tiles = div_up(n_rows, n_rows <= 2 * kMost ? kMost : rows_of_many)};
 }
 
-/// Weights as they lie in memory go through Direct; where Expanded differs, kMinTilesToExpand tiles or more share an f32
-/// copy of a block: then no shift takes the place of a multiply-add. The first of them leaves the copy as it works. Ice
-/// Lake, AVX-512, a prompt of 512 and one thread: tiles of 6 x 64 over 64 pairs take 4 to 8 % less than 8 x 48 over 128,
-/// whose copy fills all of L1; 7 x 64, the fourth panel as an operand in memory, take 8 % more. Of 16 rows 8 x 48 take 17 %
-/// less, because they pass twice and not three times.
+/// linear() by multiply-adds of floats. Direct reads weights as they are stored. From kMinTilesToExpand tiles on, the first
+/// tile (Expanding) also leaves an f32 copy of the block, which the other tiles (Expanded) read without spending
+/// instructions on widening.
+/// Ice Lake, AVX-512, a prompt of 512 tokens and one thread: tiles of 6 x 64 over 64 pairs take 4 to 8 % less time than 8 x
+/// 48 over 128 pairs, whose copy fills all of L1; 7 x 64, with the fourth panel as an operand in memory, take 8 % more. With
+/// 16 rows, 8 x 48 take 17 % less, because two passes suffice instead of three.
 template <class Vec, class Weights, std::int64_t kMinTiles>
 struct FmaLinear {
   using V = Vec;
@@ -89,12 +90,12 @@ struct FmaLinear {
   }
 };
 
-/// The rows of tiles one after the other, without the division that each rows_of() makes: two a tile were 3 % of a prompt
+/// Rows of consecutive tiles, without the division of each rows_of(): two divisions per tile took 3 % of a prompt's time
 /// (Skylake).
 struct TileRows {
   std::int64_t first;
   std::int64_t fewest;
-  std::int64_t n_longer;  ///< tiles, of all, with a row more
+  std::int64_t n_longer;  ///< tiles that have one row more
   std::int64_t of(std::int64_t tile) const { return fewest + (tile < n_longer ? 1 : 0); }
 };
 
@@ -103,7 +104,7 @@ constexpr TileRows tile_rows(const RowTiling& tiling, std::int64_t tile) {
   return {.first = first_row(tiling, tile), .fewest = fewest, .n_longer = tiling.n_rows - fewest * tiling.n_tiles};
 }
 
-/// What multiply() covers: tiles of rows, panels of columns, pairs of k.
+/// Range of one step of multiply(): tiles of rows, panels of columns, pairs of k.
 struct LinearPart {
   std::int64_t tile_begin;
   std::int64_t tile_end;
@@ -112,13 +113,13 @@ struct LinearPart {
   std::int64_t n_panels;
   std::int64_t pair;
   std::int64_t n_pairs;
-  std::int64_t n_lines;           ///< cache lines of a panel's weights over those pairs
-  const std::byte* next_weights;  ///< where the part after this one begins
+  std::int64_t n_lines;           ///< cache lines of a panel's weights for these pairs
+  const std::byte* next_weights;  ///< first weights of the next part
 };
 
-/// All tiles of rows over one block of k of some panels. Each fetches its share of the next block: otherwise memory would
-/// rest while all tiles but the first work, which find their weights in the cache. Ice Lake, 16 rows: a pass takes 8 % less
-/// on AVX-512 and 20 to 40 % less on AVX2.
+/// Multiplies all tiles of rows with one block of k of some panels. Each tile prefetches its share of the next block;
+/// otherwise memory would be idle while all tiles but the first find their weights in the cache. Ice Lake, 16 rows: a pass
+/// takes 8 % less time on AVX-512 and 20 to 40 % less on AVX2.
 template <class First, class Others>
 void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, std::int64_t packed_pair_bytes) {
   float* const out = t.out;
@@ -142,7 +143,8 @@ void multiply_tiles(const LinearArgs& args, const LinearPart& part, TileArgs t, 
   }
 }
 
-/// Bytes that have to be expanded are more work a line, and gain by being fetched.
+/// True if weights are left to the processor's prefetchers. 8-bit weights that must be widened are excluded: they are more
+/// work per cache line and gain by prefetch instructions.
 template <class L>
 bool streams_alone(const LinearArgs& args) {
   return args.streams_alone && L::Direct::kPairBytes >= kCacheLine;
@@ -164,7 +166,7 @@ void multiply_part(const LinearArgs& args, const LinearPart& part, float* scratc
              .bias = args.bias != nullptr && is_last ? args.bias + column : nullptr,
              .ahead = part.next_weights,
              .ahead_panel_bytes = args.panel_bytes,
-             .next_out = nullptr,  // each tile has its own
+             .next_out = nullptr,  // set per tile
              .n_ahead = streams_alone<L>(args) ? 0 : min_of(part.n_pairs, div_up(part.n_lines, n_tiles)),
              .expanded = scratch};
   if constexpr (L::Direct::kIsScaled) {
@@ -185,8 +187,8 @@ void multiply(const LinearArgs& args, const LinearRange& range, float* scratch) 
   const std::int64_t block = n_tiles == 1 ? n_pairs : args.x.block_pairs;
   const TileRows rows = tile_rows(args.x.tiling, range.tile_begin);
   const std::int64_t group = panels_for<typename L::V>(static_cast<int>(rows.of(range.tile_begin)));
-  // A little x stays in L2 whole, and then weights are read as they lie. Of much x only a block of k does: it meets all
-  // panels before the next comes.
+  // A small x stays in L2 as a whole, and weights are read in memory order. Of a large x only one block of k stays in L2: it
+  // is multiplied with all panels before the next block.
   const std::int64_t n_rows = first_row(args.x.tiling, range.tile_end) - rows.first;
   const std::int64_t stretch = n_rows * args.x.k > kMaxWholeX ? range.panel_end - range.panel_begin : group;
   const auto weights_at = [&args](std::int64_t panel, std::int64_t pair) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp, tanh, erf and what activations are made of them on vectors, and the few scalar functions that per-ISA files may use.
+// Vector functions exp, tanh and erf and the activations built from them, and the few scalar functions that per-ISA files
+// may use.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct Math {
     const Float lowest = V::set(-87.33F);
     const Float bounded = V::min(V::set(88.0F), V::max(lowest, x));
     const Float n = V::round(V::mul(bounded, V::set(1.44269504F)));
-    // ln 2 in two parts, the first with few enough bits that n times it is exact.
+    // ln 2 is split into two parts, the first with so few bits that its product with n is exact.
     Float r = V::fnma(n, V::set(0.693359375F), bounded);
     r = V::fnma(n, V::set(-2.12194440e-4F), r);
     Float p = V::set(1.0F / 5040);
@@ -37,7 +38,7 @@ struct Math {
     return V::zero_where_less(x, lowest, V::scale_by_power_of_2(p, n));
   }
 
-  /// Within 4e-7 of tanh(x): below 0.55 its Taylor series to x^13, above by exp.
+  /// tanh(x) within 4e-7: below 0.55 by its Taylor series to x^13, above by exp.
   static Float tanh(Float x) {
     const Float square = V::mul(x, x);
     Float p = V::set(21844.0F / 6081075);
@@ -52,7 +53,7 @@ struct Math {
     return V::select_less(square, V::set(0.3025F), small, large);
   }
 
-  /// Within 3e-7 of erf(x). Source: Abramowitz and Stegun 1964, 7.1.26; their bound is 1.5e-7 in exact arithmetic.
+  /// erf(x) within 3e-7. Source: Abramowitz and Stegun 1964, 7.1.26; their bound is 1.5e-7 in exact arithmetic.
   static Float erf(Float x) {
     const Float one = V::set(1.0F), zero = V::zero();
     const Float magnitude = V::max(V::sub(zero, x), x);

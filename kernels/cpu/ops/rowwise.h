@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that treat each row by itself: norms, RoPE, elementwise sums, gates and maps.
+// Ops that process each row by itself: norms, RoPE, elementwise sums, gates and maps.
 #pragma once
 
 #include "kernels/cpu/ops/lane_sums.h"
@@ -10,7 +10,8 @@
 namespace lathe::kernels {
 namespace {
 
-/// body(column, lanes) for all columns of a row, a vector at a time; lanes is AllLanes or, at the end, their number.
+/// Calls body(column, lanes) for all columns of a row, a vector at a time; lanes is AllLanes or, at the end, the number of
+/// columns left.
 template <class V, class Body>
 void for_each_vector(std::int64_t n_columns, const Body& body) {
   std::int64_t i = 0;
@@ -56,7 +57,7 @@ void rms_norm(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end
   }
 }
 
-/// The mean first, then the squares of what differs from it: one pass loses digits where the mean is large.
+/// Computes the mean first, then the squares of the differences: one pass would lose digits where the mean is large.
 template <class V>
 void layer_norm(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   const auto n_columns = static_cast<float>(args.n);
@@ -85,7 +86,7 @@ void add(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_e
   }
 }
 
-/// What an activation makes of a gate, and of what is gated: nothing, unless it says so.
+/// Activations: of() maps the gate, up_of() the values that the gate is multiplied with. PlainUp leaves those unchanged.
 struct PlainUp {
   template <class V>
   static typename V::Float up_of(typename V::Float up) {
@@ -143,7 +144,7 @@ void activate(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t 
   }
 }
 
-/// x = map(x) for all numbers of some rows.
+/// x = map(x) for all elements of some rows.
 template <class V, class Map>
 void map_rows(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end, const Map& map) {
   for (std::int64_t m = row_begin; m < row_end; ++m) {
@@ -182,7 +183,7 @@ void rotate_halves(float* x, const float* cos, const float* sin, std::int64_t ha
   });
 }
 
-/// Nothing is fused, on any instruction set.
+/// Uses no fused multiply-add on any instruction set.
 inline void rotate_neighbours(float* x, const float* cos, const float* sin, std::int64_t half) {
   for (std::int64_t i = 0; i < half; ++i) {
     const float a = x[2 * i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the op table of a vector type.
+// Builds the OpTable of a vector type.
 #pragma once
 
 #include "kernels/cpu/ops/attention.h"
@@ -13,18 +13,18 @@
 namespace lathe::kernels {
 namespace {
 
-/// How the parts of a format are put together: CodedLinear, or what takes its place on an instruction set.
+/// Combines the parts of a coded format: CodedLinear, or the class that replaces it on an instruction set.
 template <template <class, class, class, int, class, class> class Linear>
 struct CodedForms {
-  /// Codes in groups, activations in blocks.
+  /// Codes in groups, activations rounded in blocks.
   template <class V, class C, class D, int kGroup, class S>
   using InBlocks = Linear<V, C, D, kGroup, S, BlockActivations<V>>;
-  /// A scale for each output and each row.
+  /// One scale per output and per row of activations.
   template <class V, class D, bool kLeavesOutliersOut>
   using InRows = Linear<V, ByteCodes<V>, D, kActivationBlock, ChannelScales, RowActivations<V, kLeavesOutliersOut>>;
 };
 
-/// ByteDot and NibbleDot: how codes of 8 and of 4 bits are multiplied.
+/// ByteDot, NibbleDot: dot products for codes of 8 and of 4 bits.
 template <class V, class ByteDot, class NibbleDot,
           template <class, class, class, int, class, class> class Linear = CodedLinear>
 consteval OpTable make_op_table() {
@@ -36,7 +36,8 @@ consteval OpTable make_op_table() {
   using Fp4 = BookCodes<V, Fp4Book>;
   using Mxfp4 = BookCodes<V, Mxfp4Book>;
   using Iq4 = BookCodes<V, Iq4Book>;
-  // Of formats that have tiles of vectors alone. NarrowDot adds up 32 of k before it widens them: it has no groups of 16.
+  // Formats that are multiplied with tiles of vectors only. NarrowDot sums 32 k before it widens the sums, so it cannot
+  // serve groups of 16.
   using Plain = CodedForms<CodedLinear>;
   return {
       .linear = by_every_format<LinearOps>({

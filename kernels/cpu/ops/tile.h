@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tile: some rows of x times some panels of weights, in registers. Everything that multiplies is made of it.
+// The tile: some rows of x times some panels of weights, with all sums in registers. All products are made of tiles.
 #pragma once
 
 #include "kernels/cpu/ops/math.h"
@@ -12,24 +12,24 @@ namespace {
 /// out [rows, columns] (+)= x * weights over n_pairs pairs of k.
 struct TileArgs {
   const void* x;
-  const std::byte* weights;  ///< of the first panel
-  std::int64_t panel_bytes;  ///< from panel to panel
+  const std::byte* weights;  ///< weights of the first panel
+  std::int64_t panel_bytes;  ///< stride from panel to panel
   std::int64_t n_pairs;
   float* out;
   std::int64_t out_stride;
-  std::int64_t n_columns;  ///< that out has from here on; fewer than the panels hold at the right edge
-  bool continues;          ///< starts from what out holds
-  const float* bias;       ///< added at the end, unless null
-  const std::byte* ahead;  ///< weights to fetch into L1 meanwhile, of each panel
+  std::int64_t n_columns;  ///< remaining columns of out; at the right edge fewer than the panels have
+  bool continues;          ///< adds to the contents of out
+  const float* bias;       ///< added at the end; or null
+  const std::byte* ahead;  ///< weights of the first panel to be prefetched into L1 meanwhile
   std::int64_t ahead_panel_bytes;
-  const float* next_out;  ///< rows that will be written next, to fetch into L1
-  std::int64_t n_ahead;   ///< cache lines of a panel, one a pair of k: at most n_pairs
-  float* expanded;        ///< where a step that expands leaves the weights, as ExpandedWeights reads them
-  /// Of weights that have some: of the first panel, from the first pair on.
+  const float* next_out;  ///< output rows of the next tile, prefetched into L1
+  std::int64_t n_ahead;   ///< cache lines of each panel to prefetch, one per pair of k: at most n_pairs
+  float* expanded;        ///< output of an expanding step, in the layout of ExpandedWeights
+  /// Scales of the first panel from the first pair on, if the weights have scales.
   const std::byte* scales = nullptr;
 };
 
-// ---- weights of one pair of k: where a panel has them, and vector j of them, of even or odd k
+// ---- weights of one pair of k: at() finds them in a panel, load() gives vector j of the even or odd k
 template <int kBytes>
 struct PanelAfterPanel {
   static constexpr int kPairBytes = kBytes;
@@ -41,14 +41,14 @@ struct PanelAfterPanel {
 };
 
 template <class V, class T>
-struct SplitWeights : PanelAfterPanel<static_cast<int>(sizeof(T)) * kPairWeights> {  // [2][16]: f32 and f16
+struct SplitWeights : PanelAfterPanel<static_cast<int>(sizeof(T)) * kPairWeights> {  // layout [2][16]: f32 and f16
   template <int kOdd>
   static typename V::Float load(const std::byte* pair, int j) {
     return V::load(reinterpret_cast<const T*>(pair) + kOdd * kPanelColumns + j * V::kLanes);
   }
 };
 
-/// What a block is expanded to: [pair][panel][2][16] in f32, all panels of a tile in one stream.
+/// Expanded weights of a block: [pair][panel][2][16] in f32, all panels of a tile in one stream.
 template <class V>
 struct ExpandedWeights : SplitWeights<V, float> {
   template <int kPanels>
@@ -57,14 +57,14 @@ struct ExpandedWeights : SplitWeights<V, float> {
   }
 };
 
-/// Weights that groups of kGroup k have scales of, in f32, a panel's [group][16] behind its weights.
+/// Weights with an f32 scale for each group of kGroup k; a panel's scales [group][16] follow its weights.
 template <class V, class T, int kGroup>
 struct ScaledWeights : SplitWeights<V, T> {
   static constexpr bool kIsScaled = true;
   static constexpr std::int64_t kGroupPairs = kGroup / 2;
   static constexpr std::int64_t kScaleBytes = kPanelColumns * sizeof(float);
 
-  /// Of the group that begins with `pair`.
+  /// Scales of the group that begins with `pair`.
   static const std::byte* scales_at(const std::byte* panel, std::int64_t k, std::int64_t pair) {
     const std::int64_t n_groups = div_up(k, kGroup);
     return panel + n_groups * kGroupPairs * SplitWeights<V, T>::kPairBytes + pair / kGroupPairs * kScaleBytes;
@@ -76,7 +76,8 @@ struct ScaledWeights : SplitWeights<V, T> {
 };
 
 template <class V>
-struct InterleavedBf16 : PanelAfterPanel<static_cast<int>(sizeof(Bf16)) * kPairWeights> {  // [16][2], for the dot product
+// Layout [16][2], for the dot product.
+struct InterleavedBf16 : PanelAfterPanel<static_cast<int>(sizeof(Bf16)) * kPairWeights> {
   template <int kOdd>
   static typename V::Float load(const std::byte* pair, int j) {
     typename V::Float even;
@@ -87,7 +88,7 @@ struct InterleavedBf16 : PanelAfterPanel<static_cast<int>(sizeof(Bf16)) * kPairW
 };
 
 // ---- activations
-struct PackedX {  // [k][row]
+struct PackedX {  // layout [k][row]
   template <int kRows>
   static const float* at(const void* x, std::int64_t pair, int odd, int row) {
     return static_cast<const float*>(x) + (2 * pair + odd) * kRows + row;
@@ -95,7 +96,7 @@ struct PackedX {  // [k][row]
 };
 
 template <int kStride>
-struct StridedX {  // [row][kStride]
+struct StridedX {  // layout [row][kStride]
   template <int kRows>
   static const float* at(const void* x, std::int64_t pair, int odd, int row) {
     return static_cast<const float*>(x) + row * kStride + 2 * pair + odd;
@@ -169,7 +170,7 @@ template <class V, int kRows, int kVectors, class Lanes>
   }
 }
 
-/// Requires: all loops over acc unrolled; otherwise gcc 12 keeps the accumulators in memory.
+/// Requires: all loops over acc are unrolled; otherwise gcc 12 keeps the accumulators in memory.
 template <class Step, int kRows, int kPanels>
 [[gnu::noinline]] void multiply_tile(const TileArgs& t) {
   using V = typename Step::V;
@@ -187,8 +188,9 @@ template <class Step, int kRows, int kPanels>
     is_whole ? load_tile<V>(acc, t, all) : load_tile<V>(acc, t, some);
   }
   const TileArgs in_registers = t;
-  // Loops apart: loads are what a loop is short of, and many tiles have next to nothing to fetch. What is written next comes
-  // last, or the weights that pass through L1 would drive it out. Ice Lake, AVX2: a prompt takes 2 to 4 % less.
+  // The loops are separate because a loop is limited by its loads, and many tiles prefetch next to nothing. The next outputs
+  // are prefetched last, or the weights that pass through L1 would evict them. Ice Lake, AVX2: a prompt takes 2 to 4 % less
+  // time.
   std::int64_t pair = 0;
   for (; pair < in_registers.n_ahead; ++pair) {
     Step::step(acc, in_registers, pair);
@@ -209,14 +211,14 @@ template <class Step, int kRows, int kPanels>
 // ---- the tile for a number of rows and panels known at run time
 using TileFunction = void (*)(const TileArgs&);
 
-/// Accumulators take three quarters of the registers; more panels than kMaxPanels bring no more speed.
+/// Most panels of a tile: accumulators take three quarters of the registers, and more panels than kMaxPanels are no faster.
 template <class V>
 constexpr int panels_for(int n_rows) {
   const int fitting = V::kRegisters * 3 / 4 / (n_rows * (V::kLanes > 4 ? kPanelColumns / V::kLanes : 4));
   return fitting < 1 ? 1 : fitting > kMaxPanels ? kMaxPanels : fitting;
 }
 
-/// No tile has more rows. Scalar ones are two: each is hundreds of unrolled lines, and more rows only take longer to
+/// Most rows of a tile. Scalar tiles have two: each tile is hundreds of unrolled lines, and more rows only take longer to
 /// compile.
 template <class V>
 constexpr int max_tile_rows() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs rows of floats as [column][row]: what a tile broadcasts from.
+// Packs rows of floats as [column][row], the order in which a tile broadcasts them.
 #pragma once
 
 #include <xmmintrin.h>
@@ -9,7 +9,7 @@
 namespace lathe::kernels {
 namespace {
 
-/// Four rows from `in`, row_stride apart, into four neighbouring columns of out [n_columns][out_stride].
+/// Packs four rows from `in`, row_stride apart, into four neighbouring columns of out [n_columns][out_stride].
 inline void pack_four_rows(const float* in, std::int64_t row_stride, std::int64_t n_columns, float* out,
                            std::int64_t out_stride) {
   std::int64_t i = 0;
@@ -29,7 +29,7 @@ inline void pack_four_rows(const float* in, std::int64_t row_stride, std::int64_
   }
 }
 
-/// Two rows likewise.
+/// Packs two rows in the same way.
 inline void pack_two_rows(const float* in, std::int64_t row_stride, std::int64_t n_columns, float* out,
                           std::int64_t out_stride) {
   std::int64_t i = 0;

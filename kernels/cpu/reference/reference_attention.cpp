@@ -15,7 +15,8 @@ std::int64_t n_elements_of_k(const KvShape& shape) {
   return static_cast<std::int64_t>(shape.n_blocks) * shape.n_kv_heads * shape.block_size * shape.head_dim;
 }
 
-/// K or V of a layer: heads of tokens, [token of a block][head_dim], and behind all of them, in 8 bits, a scale for each.
+/// K or V of a layer: heads of tokens, [token of a block][head_dim]; the scales of int8, one per head, follow after K and V
+/// of the whole layer.
 class KvHalf {
  public:
   KvHalf(const KvLayer& layer, bool is_v) : shape_(layer.shape) {
@@ -57,13 +58,13 @@ class KvHalf {
   float* scales_;
 };
 
-/// Units: bytes, of K and V.
+/// Size of the scales of K and V. Units: bytes.
 std::size_t scale_bytes(const KvShape& shape) {
   if (shape.dtype != Dtype::i8) return 0;
   return 2 * static_cast<std::size_t>(n_elements_of_k(shape) / shape.head_dim) * sizeof(float);
 }
 
-/// A query head of one row.
+/// Query of one head of one row.
 struct Query {
   const float* q;  ///< [head_dim]
   std::int32_t position;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backend over the reference operations; its packed matrix is the plain matrix in the format's element type, for
-// formats with codes what the codes stand for.
+// ReferenceBackend: a Backend of the reference operations. Its packed matrix is the plain matrix in the format's element
+// type; in coded formats it holds the decoded weights.
 #include <algorithm>
 #include <vector>
 

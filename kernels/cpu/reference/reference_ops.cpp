@@ -38,7 +38,7 @@ void norm_row(float* out, const float* x, std::int64_t n, const Norm& norm, cons
   }
 }
 
-/// x = map(x) for every number.
+/// x = map(x) for every element.
 template <class Map>
 void map_all(const TensorView& x, const Map& map) {
   for (std::int64_t m = 0; m < x.dim(0); ++m) {

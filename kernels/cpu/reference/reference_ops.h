@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of a decoder as plain loops over elements, summed in double: the oracle of every test.
+// Operations of a decoder as plain loops over elements, summed in double: the oracle of every test.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ void embed(const TensorView& out, const TensorView& table, std::span<const std::
 void norm(const TensorView& out, const TensorView& x, const Norm& norm);
 void norm_heads(const TensorView& x, int n_heads, const Norm& norm);
 void add(const TensorView& x, const TensorView& delta);
-/// weights: [n, k] of any floating type, row after row.
+/// weights: [n, k] of any floating type, row-major.
 void linear(const TensorView& out, const TensorView& x, const TensorView& weights, const TensorView& bias);
 void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::span<const std::int32_t> positions,
           const TensorView& cos, const TensorView& sin, RopeStyle style);
@@ -22,7 +22,7 @@ void clamp(const TensorView& x, float limit);
 void soft_cap(const TensorView& x, float cap);
 /// x = activation(x).
 void activate(const TensorView& x, Activation activation);
-/// What the activation makes of the numbers that a gate is multiplied with.
+/// Applies the activation's change of `up`, the values that the gate is multiplied with, in place.
 void prepare_gated(const TensorView& up, Activation activation);
 /// x = x * y.
 void multiply(const TensorView& x, const TensorView& y);
@@ -32,7 +32,7 @@ void gather_rows(const TensorView& out, const TensorView& x, std::span<const std
 /// out[m][i] = x[m][columns[i]].
 void gather_columns(const TensorView& out, const TensorView& x, std::span<const std::int32_t> columns);
 
-/// Layout of a layer: K [block, kv_head, offset, head_dim], then V in the same order.
+/// Layout of a layer: K [block, kv_head, offset, head_dim], then V in the same order; int8: then the scales of K and of V.
 std::size_t kv_layer_bytes(const KvShape& shape);
 void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v, std::span<const std::int32_t> slots);
 void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,

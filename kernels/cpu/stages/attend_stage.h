@@ -12,26 +12,26 @@ namespace lathe::kernels {
 
 struct PlannedItem {
   AttentionItem item;
-  std::int32_t divided = -1;  ///< the DividedItem that it is a piece of; -1: it is whole
+  std::int32_t divided = -1;  ///< index of the DividedItem that the item is a piece of; -1: whole
 };
 
-/// An item whose context is divided among several, whose results lie one behind the other.
+/// An item whose context is divided into pieces. The results of the pieces are stored one after another.
 struct DividedItem {
   AttentionItem item;
   std::int64_t n_partials;
-  std::int64_t n_left;  ///< pieces that are not done; changed by std::atomic_ref
+  std::int64_t n_left;  ///< pieces that are not done yet; accessed through std::atomic_ref
 };
 
 inline RowRange rows_of(const AttentionItem& item) { return {item.row, std::int64_t{item.row} + item.n_rows}; }
 
-/// A stage of run_stages(). Whoever does the last piece of a divided item merges it.
+/// A stage of run_stages(). The thread that finishes the last piece of a divided item merges the pieces.
 struct AttendStage {
   const OpTable& ops;
   AttentionArgs args;
   std::span<const PlannedItem> items;
   std::span<DividedItem> divided;
   ThreadScratch scratch;
-  RowProgress* done;  ///< expects the rows of whole and of divided items; or null
+  RowProgress* done;  ///< expects the rows of undivided and of divided items; or null
 
   std::int64_t n_items() const { return std::ssize(items); }
   void run(std::int64_t item, int thread) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeadsStage: what follows the product that gives Q, K and V: clamp, norms, RoPE, and K and V into the cache.
+// HeadsStage: processes Q, K and V after their product: clamp, norms, RoPE, and the write of K and V to the cache.
 #pragma once
 
 #include "kernels/api/backend.h"
@@ -14,11 +14,11 @@ struct HeadsStage {
   const QkvForm& form;
   const KvLayer& layer;
   TensorView qkv;
-  std::span<const std::int32_t> positions;  ///< of these rows
+  std::span<const std::int32_t> positions;  ///< positions of the rows of qkv
   std::span<const std::int32_t> slots;
   RowCut cut;
-  std::int64_t n_pieces;  ///< of each chunk
-  RowProgress& ready;     ///< of qkv
+  std::int64_t n_pieces;  ///< pieces of each chunk
+  RowProgress& ready;     ///< progress of the product that writes qkv
 
   std::int64_t n_items() const { return cut.n_chunks * n_pieces; }
   void run(std::int64_t item, int thread) const;

@@ -6,7 +6,7 @@
 namespace lathe::kernels {
 namespace {
 
-/// That range of the product goes to `out`, whose rows are as wide as the range.
+/// Arguments that write a range of the product to `out`, whose rows are as wide as the range.
 LinearArgs with_chunk_out(LinearArgs args, const LinearRange& range, float* out) {
   args.out = out;
   args.out_stride = (range.panel_end - range.panel_begin) * kPanelColumns;

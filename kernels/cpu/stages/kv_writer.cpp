@@ -20,7 +20,7 @@ void store(Bf16& to, float value) { to.bits = f32_to_bf16(value); }
 void store(E4m3& to, float value) { to.bits = f32_to_e4m3(value); }
 void store(E5m2& to, float value) { to.bits = f32_to_e5m2(value); }
 
-/// The numbers of a head, `stride` elements apart, and its scale where the type has one.
+/// Writes the elements of a head, `stride` elements apart, and the head's scale if the type has scales.
 template <class T>
 void write_head(T* to, std::int64_t stride, float* /*scale*/, std::span<const float> numbers) {
   for (const float x : numbers) {
@@ -36,7 +36,7 @@ void write_head(I8* to, std::int64_t stride, float* scale, std::span<const float
   }
 }
 
-/// All KV heads of one token.
+/// Writes all KV heads of one token.
 template <class T>
 void write_token(const KvLayer& layer, std::int64_t slot, const float* k, const float* v) {
   const KvPanels<T> layout = layout_of<T>(layer.shape);

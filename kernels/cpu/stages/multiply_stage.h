@@ -9,7 +9,7 @@
 
 namespace lathe::kernels {
 
-/// Panels that the tiles of these rows cover.
+/// Panels that a tile of these rows covers.
 std::int64_t tile_panels(const RowTiling& tiling, const LinearOps& ops);
 
 /// A stage of run_stages(). An item is a chunk of rows times a chunk of panels.
@@ -19,7 +19,7 @@ struct MultiplyStage {
   RowCut cut;
   PanelCut panels;
   ThreadScratch scratch;
-  RowProgress& ready;  ///< of the packed rows
+  RowProgress& ready;  ///< progress of the packed rows
   RowProgress* done;   ///< expects the items of this stage; or null
 
   std::int64_t n_items() const { return cut.n_chunks * panels.n_chunks; }

@@ -11,7 +11,7 @@ inline constexpr std::int64_t kMaxChunkPanels = 16;
 
 struct PanelCut {
   std::int64_t n_panels;
-  std::int64_t group;  ///< panels that belong together
+  std::int64_t group;  ///< panels of a group, which stay in one chunk
   std::int64_t n_chunks;
 
   std::int64_t first_panel(std::int64_t chunk) const {
@@ -20,8 +20,9 @@ struct PanelCut {
   }
 };
 
-/// Chunks of at most max_panels panels (or one group), which n_row_chunks chunks of rows meet: large ones read x less often,
-/// small ones leave less to wait for at the end. A few more or less where threads then get equally many.
+/// Cuts into chunks of at most max_panels panels (or one group); each is multiplied with n_row_chunks chunks of rows. Large
+/// chunks read x less often, small ones leave less to wait for at the end. The number of chunks varies a little if threads
+/// then get equally many.
 PanelCut cut_panels(std::int64_t n_panels, std::int64_t group, std::int64_t max_panels, std::int64_t n_row_chunks,
                     int n_threads);
 

@@ -9,9 +9,10 @@
 namespace lathe::kernels {
 namespace {
 
-// Columns that are brought into order at a time: whole parts of all that is not packed by rows. Those of a tile stay in L1.
+// Columns that are reordered at a time: whole parts of every format that is not packed by whole rows. The columns of a tile
+// stay in L1.
 constexpr std::int64_t kOrderedColumns = kActivationBlock;
-constexpr std::int64_t kMaxTileRows = 16;  // of tile registers; tiles of vectors have fewer
+constexpr std::int64_t kMaxTileRows = 16;  // rows of a tile in tile registers; tiles of vectors have fewer
 
 }  // namespace
 

@@ -8,9 +8,10 @@
 
 namespace lathe::kernels {
 
-/// Rows of x that are packed at a time: bounds the work memory, 11 MB at k = 4864 (48 MB where outliers have their lists).
+/// Most rows of x that are packed at a time. Bounds the work memory: 11 MB at k = 4864 (48 MB with lists of outliers).
 inline constexpr std::int64_t kMaxPackedRows = 576;
-/// Rows that meet a chunk of panels together: their packed block of k (192 KB at most) stays in L2 while panels pass by.
+/// Most rows that are multiplied with a chunk of panels together. Their packed block of k (192 KB at most) stays in L2 while
+/// the panels are read.
 inline constexpr std::int64_t kMaxChunkRows = 192;
 
 /// Rows [begin, end).
@@ -19,11 +20,11 @@ struct RowRange {
   std::int64_t end;
 };
 
-/// Chunks have about equally many rows. Invariant: 1 to kMaxChunks of them.
+/// Cuts the rows into chunks of about equally many rows. Invariant: 1 to kMaxChunks chunks.
 struct RowCut {
   static constexpr std::int64_t kMaxChunks = kMaxPackedRows / kMaxChunkRows;
 
-  /// Requires: kMaxPackedRows at most.
+  /// Requires: at most kMaxPackedRows rows.
   explicit RowCut(const RowTiling& rows) : tiling(rows), n_chunks((rows.n_rows + kMaxChunkRows - 1) / kMaxChunkRows) {}
 
   std::int64_t first_tile(std::int64_t chunk) const { return tiling.n_tiles * chunk / n_chunks; }

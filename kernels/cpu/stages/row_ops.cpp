@@ -75,7 +75,7 @@ void norm_heads_of_rows(const OpTable& ops, const TensorView& x, int n_heads, co
                   .bias = norm.bias.as<float>(),
                   .n = head_dim,
                   .eps = norm.eps};
-    if (is_shared) {  // the heads of a row are rows themselves: all at once
+    if (is_shared) {  // all heads of a row are normalised in one call, as n_heads rows
       op(args, 0, n_heads);
       continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowProgress: how far a stage of a job has come, so that a later one waits for the rows that it reads and for no others.
+// RowProgress: how far a stage of a job has come, so that a later stage waits for the rows that it reads and for no others.
 #pragma once
 
 #include <array>
@@ -10,21 +10,21 @@
 
 namespace lathe::kernels {
 
-/// Counts the items that are still to give something to a chunk of rows.
-/// Thread: expect() before the job; finish() and wait() from any thread in it. Requires: items of a stage are begun before
-/// those that wait for them (run_stages does so), else wait() never returns.
+/// Counts, for each chunk of rows, the items that still have to contribute to it.
+/// Thread: expect() before the job; finish() and wait() from any thread in the job. Requires: items of a stage are begun
+/// before those that wait for them (run_stages() does so); otherwise wait() never returns.
 class RowProgress {
  public:
   /// may_spin: ThreadPool::may_spin().
   RowProgress(const RowCut& cut, bool may_spin) : cut_(cut), may_spin_(may_spin) {}
 
-  /// An item more gives something to these rows.
+  /// Announces one more item that contributes to these rows.
   void expect(RowRange rows) { expect(rows, 1); }
-  /// So many items give something to each chunk.
+  /// Announces n_items items that contribute to each chunk.
   void expect_of_each_chunk(std::int64_t n_items) { expect({0, cut_.tiling.n_rows}, n_items); }
-  /// An item is done: what expect() was called with, or the rows of its chunk.
+  /// Reports that an item is done. rows: those of expect(), or the rows of its chunk.
   void finish(RowRange rows);
-  /// Returns when all these rows are done; what gave them can be read then.
+  /// Waits until all these rows are done; their results can then be read.
   void wait(RowRange rows);
 
  private:

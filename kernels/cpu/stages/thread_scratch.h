@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ThreadScratch: memory that each thread of a job has for itself.
+// ThreadScratch: memory of which each thread of a job has its own part.
 #pragma once
 
 #include <cstdint>

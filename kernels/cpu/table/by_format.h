@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables with a row for weight formats, written by name and kept in the order of WeightFormat.
+// Tables with a row per weight format: written by name, stored in the order of WeightFormat.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 #include "kernels/api/backend.h"
 #include "kernels/formats/codes/coded.h"
 
-// All of it runs in the compiler: a function that is left would be compiled for several instruction sets under one name.
+// Everything is evaluated at compile time: a function that remained would be compiled for several instruction sets under one
+// name.
 namespace lathe::kernels {
 
 template <class T>
@@ -20,7 +21,7 @@ struct OfFormat {
 template <class T>
 using ByFormat = std::array<T, kWeightFormats>;
 
-/// Formats without a row have an empty value. Does not compile where one has two.
+/// Builds a table. Formats without a row have an empty value; a format with two rows does not compile.
 template <class T, std::size_t n>
 consteval ByFormat<T> by_format(const OfFormat<T> (&rows)[n]) {
   ByFormat<T> table{};
@@ -34,7 +35,7 @@ consteval ByFormat<T> by_format(const OfFormat<T> (&rows)[n]) {
   return table;
 }
 
-/// The same with a row for every format.
+/// Like by_format(), with a row for every format.
 template <class T, std::size_t n>
 consteval ByFormat<T> by_every_format(const OfFormat<T> (&rows)[n]) {
   static_assert(n == kWeightFormats);

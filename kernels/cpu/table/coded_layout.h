@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How weights in codes and the activations that meet them lie in memory.
+// Memory layout of coded weights and of the activations that are multiplied with them.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 // Included by per-ISA files: every function here has internal linkage.
 namespace lathe::kernels {
 
-/// k that a dot product of bytes takes at a time.
+/// Consecutive k that a dot product of bytes takes at a time.
 inline constexpr int kQuad = 4;
-/// k of what tiles of floats take at a time.
+/// Consecutive k that tiles of floats take at a time.
 inline constexpr int kPair = 2;
-/// k whose products are added before the next. Activations have a scale for each at most; all groups divide it.
+/// Consecutive k whose products are added before the next block begins. Activations have at most one scale for each block;
+/// every group size divides it.
 inline constexpr int kActivationBlock = 128;
-/// Scales of a nested layout that share one.
+/// Nested scales that share an outer scale.
 inline constexpr int kNestedScales = 256;
 
 namespace {
 
-/// A panel: codes of all groups, then scales.
-/// Codes: [pair of quads][...]: of 8 bits [2][16 columns][4], of 4 bits [16][4], the first quad in the low halves; of e4m3
-/// [pair of k][2][16], as weights without codes.
-/// Scales: `half` and `single` [group][16] f16 or f32; `paired` [group][2][16] f16, of which the second are (zero point -
-/// middle) / middle, exact in f16; `minned` [group][2][16] f32, of which the second are the weights of the middle codes /
-/// -middle; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16]
-/// i32 places of the row's first scale in its block of 256, and [block][16] f32. The last group is filled up with codes that
-/// meet zeros.
+/// Layout of a panel of coded weights: codes of all groups, then scales.
+/// Codes: [pair of quads][...]: 8 bits [2][16 columns][4]; 4 bits [16][4], the first quad in the low nibbles; e4m3 [pair of
+/// k][2][16], the layout of weights without codes.
+/// Scales: `half` and `single` [group][16] f16 or f32; `paired` [group][2][16] f16, the second 16 being (zero point -
+/// middle) / middle, exact in f16; `minned` [group][2][16] f32, the second 16 being the weights of the middle codes /
+/// -middle; `channel` [16] f32; `nested` [group][16] bytes, then [16] f32 means, [16] i32 indices of the row's first scale
+/// in its block of 256, and [block][16] f32. The last group is padded with codes that are multiplied with zeros.
 struct CodedPanel {
   std::int64_t k;
   int bits;
-  int group;  ///< where all of an output share a scale: any
+  int group;  ///< weights that share a scale; any value where a whole output does
   ScaleLayout scales;
   constexpr std::int64_t n_groups() const { return (k + group - 1) / group; }
   constexpr std::int64_t codes_bytes() const { return n_groups() * group * kPanelColumns * bits / 8; }
-  /// Blocks of nested scales that a row reaches into, wherever it begins.
+  /// Most blocks of nested scales that a row can intersect, wherever it begins.
   constexpr std::int64_t n_nested_blocks() const { return (n_groups() + 2 * kNestedScales - 2) / kNestedScales; }
   constexpr std::int64_t scales_bytes() const {
     switch (scales) {
@@ -53,14 +53,14 @@ struct CodedPanel {
   constexpr std::int64_t bytes() const { return (codes_bytes() + scales_bytes() + 63) / 64 * 64; }
 };
 
-/// A scale that lies before an offset: 16 scales of a group, then what their zero points make of it.
+/// Tag of `paired` scales: 16 scales of a group, then the 16 values of their zero points.
 struct PairedF16 : F16 {};
-/// The same for minimums.
+/// Tag of `minned` scales: 16 scales of a group, then the 16 values of their minimums.
 struct MinnedF32 {
   float value;
 };
 
-/// Where the parts of nested scales begin. Units: bytes from the scales of a panel.
+/// Offsets of the parts of nested scales. Units: bytes from the scales of a panel.
 struct NestedOffsets {
   std::int64_t means, places, blocks;
 };
@@ -70,19 +70,19 @@ constexpr NestedOffsets nested_offsets(const CodedPanel& panel) {
 }
 
 /// Packed rows of activations: [block of kActivationBlock][tile][...], a tile: scale [row] f32, start [group][row] i32,
-/// codes [quad][row][quad_bytes]. A start is what makes up for the middle of the weights' codes: -middle * sum of the
-/// group's codes. Units: bytes that a row has of a block.
+/// codes [quad][row][quad_bytes]. A start, -middle * sum of the group's activation codes, corrects for the middle of the
+/// weights' codes. Units: bytes of a row in a block.
 constexpr std::int64_t coded_row_bytes(int group, int quad_bytes) {
   return 4 + kActivationBlock / group * 4 + kActivationBlock / kQuad * quad_bytes;
 }
 
-/// An activation that is multiplied as it is.
+/// An activation that is multiplied without rounding.
 struct Outlier {
   std::int64_t k;
   float x;
 };
 
-/// After all blocks, for each row: how many outliers it has, and room for k of them.
+/// Outliers of a row, stored after all blocks: their number, and space for k of them.
 struct Outliers {
   std::int64_t n;
   Outlier list[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags that select overloads of the vector operations: the number types that C++ lacks, and "all lanes".
+// Tags that select overloads of the vector operations: the element types that C++ lacks, and "all lanes".
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ struct F16 {
 struct Bf16 {
   std::uint16_t bits;
 };
-/// A whole number that a scale belongs to.
+/// An integer code that is multiplied with a scale.
 struct I8 {
   std::int8_t code;
 };
 struct E4m3 {
   std::uint8_t bits;
 };
-/// Loaded as 2^-8 times its value: what its bits are in the middle of an f16, whose exponents are biased by 8 more. Not NaN.
+/// An e4m3 value, not NaN, loaded as 2^-8 times its value: its bits are placed in the middle of an f16, whose exponent bias
+/// is greater by 8.
 struct RawE4m3 {
   std::uint8_t bits;
 };
@@ -27,7 +28,7 @@ struct E5m2 {
   std::uint8_t bits;
 };
 
-/// Given instead of a number of lanes: all of them, without a mask.
+/// Stands for the number of lanes in a call: all lanes, without a mask.
 struct AllLanes {};
 
 }  // namespace lathe::kernels

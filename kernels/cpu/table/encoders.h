@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders: how the scales and codes of formats are found on an instruction set. What they give is bitwise what the formats'
-// own functions give.
+// Encoders: the functions of one instruction set that find the scales and codes of formats. Invariant: results are bitwise
+// those of the formats' own functions.
 #pragma once
 
 #include "kernels/cpu/table/by_format.h"
 #include "kernels/cpu/table/op_table.h"
 #include "kernels/formats/codes/coded.h"
 
-// Only data here: a function defined in this header would be compiled for several instruction sets under one name.
+// Requires: only data here: a function defined in this header would be compiled for several instruction sets under one name.
 namespace lathe::kernels {
 
-/// The functions of those names of a CodedFormat.
+/// Functions that replace those of the same names in a CodedFormat.
 struct Encoder {
   CodeScale (*scale_of)(const CodedFormat& format, std::span<const float> weights) = nullptr;
   void (*encode)(const CodedFormat& format, std::span<const float> weights, const CodeScale& scale,
@@ -18,7 +18,7 @@ struct Encoder {
 };
 
 struct Encoders {
-  ByFormat<Encoder> of;  ///< without functions: those of the format do
+  ByFormat<Encoder> of;  ///< null functions: the format's own are used
 };
 
 }  // namespace lathe::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where K and V of a token lie inside a block of the paged cache.
+// KvPanels: the position of K and V of a token inside a block of the paged cache.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace lathe::kernels {
 namespace {
 
-/// body(T{}) with the type of an element.
+/// Calls body(T{}), T being the element type.
 template <class Body>
 auto with_kv_type(KvType type, const Body& body) {
   switch (type) {
@@ -25,15 +25,15 @@ auto with_kv_type(KvType type, const Body& body) {
   return body(float{});
 }
 
-/// Units: bytes of the scale that the head of a token has in K, and another in V.
+/// Size of the scale of one head of one token, in K and likewise in V. Units: bytes.
 template <class T>
 constexpr std::int64_t kScaleBytes = 0;
 template <>
 constexpr std::int64_t kScaleBytes<I8> = sizeof(float);
 
-/// A block holds, KV head after KV head, K in panels of 16 tokens [head_dim][16], V [block_size][head_dim], and the scales
-/// of K and V, [block_size] each, where there are some. K is transposed so that scores of consecutive tokens are lanes of
-/// one vector, and a panel is one stream whatever the block size; the last panel of a block has the tokens that are left.
+/// Layout of a block: for each KV head, K in panels of 16 tokens [head_dim][16], V [block_size][head_dim], and the scales of
+/// K and V, [block_size] each, if the type has scales. K is transposed so that scores of consecutive tokens are lanes of one
+/// vector and a panel is one stream whatever the block size; the last panel of a block holds the remaining tokens.
 /// Units: bytes, unless a name says otherwise.
 template <class T>
 struct KvPanels {
@@ -45,12 +45,12 @@ struct KvPanels {
   constexpr std::int64_t scales() const { return block_size * kScaleBytes<T>; }
   constexpr std::int64_t head() const { return 2 * (half_head() + scales()); }
   constexpr std::int64_t block() const { return n_kv_heads * head(); }
-  /// Units: tokens of the panel in which the token at an offset lies.
+  /// Tokens of the panel that contains the token at an offset in the block.
   constexpr std::int64_t k_panel_tokens(std::int64_t offset) const {
     const std::int64_t left = block_size - offset / kPanelColumns * kPanelColumns;
     return left < kPanelColumns ? left : kPanelColumns;
   }
-  /// Units: elements from k_begin to the first of that token; the next lie k_panel_tokens apart.
+  /// Offset of a token's first element from k_begin(); its elements are k_panel_tokens() apart. Units: elements.
   constexpr std::int64_t k_of_token(std::int64_t offset) const {
     const std::int64_t in_panel = offset % kPanelColumns;
     return (offset - in_panel) * head_dim + in_panel;

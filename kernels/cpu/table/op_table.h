@@ -9,41 +9,42 @@
 #include "kernels/cpu/table/row_tiling.h"
 #include "kernels/formats/codes/coded.h"
 
-// Only data here: a function defined in this header would be compiled for several instruction sets under one name.
+// Requires: only data here: a function defined in this header would be compiled for several instruction sets under one name.
 namespace lathe::kernels {
 
-/// Columns of an output that lie side by side in a packed weight: one AVX-512 vector, two AVX2 vectors.
+/// Adjacent output columns in a panel of packed weights: one AVX-512 vector, two AVX2 vectors.
 inline constexpr int kPanelColumns = 16;
-/// Weights of a pair of consecutive k for all columns of a panel.
+/// Weights of two consecutive k for all columns of a panel.
 inline constexpr int kPairWeights = 2 * kPanelColumns;
 
-/// Panels that a tile covers at most.
+/// Most panels that a tile covers.
 inline constexpr int kMaxPanels = 4;
-/// Pairs of k that several tiles take at a time, at most: four panels of them in bf16 are 32 KB, the smallest L1.
+/// Most pairs of k that several tiles take at a time: four panels of them in bf16 are 32 KB, the size of the smallest L1
+/// cache.
 inline constexpr int kBlockPairs = 128;
-/// The most scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
+/// Largest scratch that LinearOps::multiply needs: weights of a block, and scales of a stretch of codes.
 inline constexpr std::int64_t kLinearScratchFloats = std::int64_t{kMaxPanels} * kBlockPairs * kPairWeights + 2048;
 
-/// What a tile may read behind the packed rows: a row that is not there. Behind a tile that is not the last lies the next,
-/// which another thread may be writing; what comes of that row is left out.
+/// Bytes after the packed rows that a tile may read as a row that does not exist. A tile that is not the last reads from the
+/// next tile instead, which another thread may be writing; results of that row are discarded.
 inline constexpr std::int64_t kPackedSlackBytes = 512;
 
 struct LinearTiling {
   RowTiling rows;
-  std::int64_t block_pairs;  ///< of k that all tiles take before the next
+  std::int64_t block_pairs;  ///< pairs of k in a block, which all tiles take before the next block
 };
 
-/// Rows of x as multiply() reads them.
+/// Packed rows of x, as multiply() reads them.
 struct PackedRows {
   RowTiling tiling;
   std::int64_t block_pairs;
   std::int64_t k;
-  void* data;  ///< [block of pairs][tile][pair][2][row] f32, or the last two the other way round in bf16
+  void* data;  ///< f32 [block of pairs][tile][pair][2][row]; bf16 [block of pairs][tile][pair][row][2]
 };
 
-/// A part of x that is packed in one go: tiles of rows and pairs of k.
+/// A part of x that one call packs: tiles of rows and pairs of k.
 struct PackArgs {
-  const float* x;  ///< begins with the part
+  const float* x;  ///< first element of the part
   std::int64_t x_stride;
   std::int64_t tile_begin;
   std::int64_t tile_end;
@@ -57,13 +58,14 @@ struct LinearArgs {
   std::int64_t n;
   const std::byte* weights;
   std::int64_t panel_bytes;
-  const std::byte* next_weights;  ///< that will be read after those, to fetch meanwhile; or null
-  /// Weights of 16 bits and more, and codes of 8, are not fetched ahead: the processor does it better by itself.
+  const std::byte* next_weights;  ///< weights of the next call, to be prefetched; or null
+  /// Weights of 16 bits and more, and 8-bit codes, are not prefetched by instructions: the processor's own prefetchers are
+  /// faster.
   bool streams_alone;
   float* out;
   std::int64_t out_stride;
-  std::int64_t out_row;    ///< of x, the row that out begins with
-  std::int64_t out_panel;  ///< the panel of columns that out begins with
+  std::int64_t out_row;    ///< row of x that out begins with
+  std::int64_t out_panel;  ///< panel of columns that out begins with
   const float* bias;       ///< or null
 };
 
@@ -75,11 +77,12 @@ struct LinearRange {
   std::int64_t panel_end;
 };
 
-// Rows of the tables by NormKind and Activation (kernels/api/backend.h, which is not compiled for an instruction set).
+// Sizes of the tables indexed by NormKind and Activation (kernels/api/backend.h, which is not compiled for an instruction
+// set).
 inline constexpr int kNormKinds = 2;
 inline constexpr int kActivations = 5;
 
-// Of Activation::clamped_silu. Source: gpt-oss, torch/model.py.
+// Constants of Activation::clamped_silu. Source: gpt-oss, torch/model.py.
 inline constexpr float kSwigluAlpha = 1.702F, kSwigluLimit = 7;
 
 struct NormArgs {
@@ -108,7 +111,7 @@ struct RopeArgs {
   bool interleaved;
 };
 
-/// out = act(gate) * up, without `up` act(gate), and with `up` alone out += up.
+/// out = act(gate) * up; without `up` out = act(gate); with `up` alone out += up.
 struct ElementwiseArgs {
   float* out;
   std::int64_t out_stride;
@@ -118,7 +121,7 @@ struct ElementwiseArgs {
   std::int64_t n;
 };
 
-/// Each number of some rows, changed where it lies.
+/// Arguments of operations that change each value of some rows in place.
 struct MapArgs {
   float* x;
   std::int64_t x_stride;
@@ -142,34 +145,35 @@ struct AttentionArgs {
   const std::int32_t* block_tables;
   std::int64_t max_blocks;
   float scale;
-  int window;                 ///< tokens that a row sees, itself included; 0: all
+  int window;                 ///< tokens that a row sees, including its own; 0: all
   float soft_cap;             ///< 0: none
-  float rounded_slope_scale;  ///< 0: slopes as they are
+  float rounded_slope_scale;  ///< 0: slopes are used unrounded
   const float* slopes;        ///< [n_heads], or null
   const float* sinks;         ///< [n_heads], or null
 };
 
-/// A run of consecutive rows of one sequence, all query heads of one KV head, over some parts of the context.
+/// A run of consecutive rows of one sequence, with all query heads of one KV head, over some parts of the context.
 struct AttentionItem {
   std::int32_t seq;
   std::int32_t kv_head;
-  std::int32_t row;       ///< of q and out
-  std::int32_t position;  ///< of that row
-  std::int32_t step;      ///< to the position of the next: 1; 0 where all rows see as much as the last of the context
+  std::int32_t row;       ///< first row in q and out
+  std::int32_t position;  ///< position of the first row
+  std::int32_t step;      ///< distance to the next row's position: 1; 0: all rows see the same context
   std::int32_t n_rows;
-  std::int32_t part_begin;  ///< of kPartTokens tokens each (attention_layout.h)
+  std::int32_t part_begin;  ///< in parts of kPartTokens tokens (attention_layout.h)
   std::int32_t part_end;
-  float* partial;  ///< where what these parts give waits for the others; null: they are all, and out is written
+  float* partial;  ///< where the sums of these parts wait for a merge; null: the item has all parts and writes out
 };
 
 inline constexpr std::int64_t kWholeRows = 0;
 
 struct LinearOps {
-  /// Units: bytes that one row takes in PackedRows.
+  /// Units: bytes of one row in PackedRows.
   std::int64_t (*packed_row_bytes)(std::int64_t k);
-  /// Parts of x that are packed apart begin at multiples of so many columns; kWholeRows: there are none.
+  /// Parts of x that are packed separately begin at multiples of this many columns; kWholeRows: only whole rows can be
+  /// packed.
   std::int64_t pack_columns;
-  int (*tile_panels)(int n_rows);  ///< that a tile of so many rows covers
+  int (*tile_panels)(int n_rows);  ///< panels that a tile of n_rows rows covers
   LinearTiling (*tiling)(std::int64_t n_rows);
   void (*pack)(const PackedRows& out, const PackArgs& args);
   void (*multiply)(const LinearArgs& args, const LinearRange& range, float* scratch);
@@ -177,24 +181,24 @@ struct LinearOps {
 
 struct OpTable {
   ByFormat<LinearOps> linear;
-  void (*norm[kNormKinds])(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< by NormKind
+  void (*norm[kNormKinds])(const NormArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< indexed by NormKind
   void (*rope)(const RopeArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*add)(const ElementwiseArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*activate[kActivations])(const ElementwiseArgs& args, std::int64_t row_begin,
-                                 std::int64_t row_end);  ///< by Activation
+                                 std::int64_t row_end);  ///< indexed by Activation
   void (*scale)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*clamp)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*soft_cap)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*attend)(const AttentionArgs& args, const AttentionItem& item, float* scratch);
-  /// Writes the rows of an item that was divided: item.partial begins n_partials results, the first of a run of parts, the
-  /// others of one each, up to item.part_end.
+  /// Writes the rows of an item that was divided. item.partial points to n_partials results: the first covers a run of
+  /// parts, the others one part each, up to item.part_end.
   void (*merge_attention)(const AttentionArgs& args, const AttentionItem& item, std::int64_t n_partials);
-  /// Work of the ceilings: reads n bytes (a multiple of 4096) and returns something made of them.
+  /// Work of the memory ceiling: reads n bytes (a multiple of 4096) and returns a value computed from them.
   float (*read_bytes)(const std::byte* data, std::int64_t n);
-  /// Returns how many operations (2 a multiply-add) were done.
+  /// Work of the arithmetic ceilings: each returns the number of operations done (2 per multiply-add).
   double (*multiply_add)(std::int64_t n_iterations);
-  double (*bf16_dot)(std::int64_t n_iterations);  ///< null where there is no such instruction
-  double (*int8_dot)(std::int64_t n_iterations);  ///< codes of 8 bits times bytes
+  double (*bf16_dot)(std::int64_t n_iterations);  ///< null if the instruction set has no such instruction
+  double (*int8_dot)(std::int64_t n_iterations);  ///< 8-bit codes times bytes
   double (*int4_dot)(std::int64_t n_iterations);
 };
 

@@ -6,16 +6,16 @@
 
 namespace lathe::kernels {
 
-/// How many rows of x go through the weights together, and at most how many tile after tile.
+/// Divides n_rows rows of x into n_tiles tiles. All rows go through the weights together; a tile is computed at a time.
 struct RowTiling {
   std::int64_t n_rows;
   std::int64_t n_tiles;  ///< the first (n_rows mod n_tiles) have one row more than the others
 };
 
-// Each file has its own: the same function is compiled for several instruction sets.
+// Internal linkage: the same function is compiled for several instruction sets.
 namespace {
 
-// In 32 bits: processors need three times as long to divide 64.
+// Divides in 32 bits: a 64-bit division takes processors three times as long.
 constexpr std::int64_t first_row(const RowTiling& tiling, std::int64_t tile) {
   const auto n_rows = static_cast<std::uint32_t>(tiling.n_rows), n_tiles = static_cast<std::uint32_t>(tiling.n_tiles);
   const std::int64_t longer = n_rows % n_tiles;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// spin_until: a short wait for another thread without the system's help.
+// spin_until(): a short wait for another thread without a system call.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,8 @@
 
 namespace lathe::kernels {
 
-/// Units: ns. Between two operations of a step the engine thread works alone for 1-20 us; waking a sleeper costs 5-50 us.
+/// Longest wait by polling. Between two operations of a step the engine thread works alone for 1-20 us; waking a sleeping
+/// thread costs 5-50 us. Units: ns.
 inline constexpr std::int64_t kSpinNs = 50'000;
 inline constexpr int kPollsPerClock = 32;
 
@@ -17,7 +18,7 @@ inline std::int64_t now_ns() {
 
 inline void pause_cpu() { __builtin_ia32_pause(); }
 
-/// False when it has not come true within kSpinNs.
+/// Polls until `condition` is true. False if that takes longer than kSpinNs.
 template <class Condition>
 bool spin_until(const Condition& condition) {
   const std::int64_t begin = now_ns();

@@ -20,11 +20,12 @@ namespace {
 constexpr std::uint32_t kOpenBit = 1U << 31;
 constexpr std::uint32_t kInsideMask = kOpenBit - 1;
 
-// A gap this long between two polls means that the system ran something else on this core. Then spinning takes time from
-// somebody, perhaps from the very thread that is waited for, and the budget is halved down to kMinSpinNs.
+// A gap this long between two polls means that the system ran another thread on this core. Spinning then takes time from
+// other threads, perhaps from the one that is waited for, so the budget is halved, down to kMinSpinNs.
 constexpr std::int64_t kStolenNs = 25'000;
 constexpr std::int64_t kMinSpinNs = 2'000;
-// On a smaller machine a pinned worker could not step aside for a neighbour.
+// Least number of cores on which workers are pinned: on a smaller machine a pinned worker could not move away from a busy
+// core.
 constexpr int kMinCoresToPin = 4;
 
 std::vector<int> allowed_cpus() {
@@ -45,7 +46,7 @@ std::string topology_of(int cpu, const char* file) {
   return value;
 }
 
-/// One logical processor of each physical core first, then their siblings.
+/// Logical processors: one of each physical core first, then their siblings.
 std::vector<int> cpus_by_core(int* n_cores) {
   std::set<std::pair<std::string, std::string>> seen;
   std::vector<int> firsts;
@@ -80,7 +81,7 @@ ThreadPool::ThreadPool(int n_threads)
   try {
     start_workers();
   } catch (...) {
-    stop_workers();  // those that have started are waited for as this goes
+    stop_workers();  // workers that have started are joined when workers_ is destroyed
     throw;
   }
 }
@@ -107,7 +108,7 @@ void ThreadPool::stop_workers() {
 }
 
 void ThreadPool::run_job(const Job& job) {
-  LATHE_CHECK(!running_.exchange(true));  // nested, or from two threads
+  LATHE_CHECK(!running_.exchange(true));  // nested calls, or calls from two threads
   if (n_threads_ == 1 || job.n <= job.grain) {
     for (std::int64_t begin = 0; begin < job.n; begin += job.grain) {
       job.call(job.context, begin, std::min(begin + job.grain, job.n), 0);
@@ -147,8 +148,8 @@ void ThreadPool::wait_until_left() {
   caller_asleep_.store(0);
 }
 
-/// True when there is another job than `last` within the budget, which shrinks beside a busy neighbour and grows back
-/// without one.
+/// True if another job than `last` appears within the budget, which shrinks when other processes use the core and grows back
+/// when they do not.
 bool ThreadPool::spin_for_job(std::uint32_t last, std::int64_t& budget_ns) const {
   if (!may_spin_) return false;
   const std::int64_t begin = now_ns();
@@ -178,7 +179,7 @@ void ThreadPool::worker_loop(int thread) {
     }
     if (stopping_.load()) return;
     last = signal_.load();
-    // The gate closes before the job changes, so who has seen it open while entering may read the job until leaving.
+    // The gate closes before the job changes, so a thread that found it open on entering may read the job until it leaves.
     if ((gate_.fetch_add(1) & kOpenBit) != 0) work_on_job(thread);
     leave_job();
   }

@@ -10,24 +10,24 @@
 namespace lathe::kernels {
 
 /// Thread: run() is called from one thread at a time and never from inside a body; a second call aborts.
-/// Invariant: run() waits only for workers that have begun a chunk. A worker that the system has taken off its core before
-/// that is left behind and the others do its share, so a busy neighbour costs its share of the time and no more.
+/// Invariant: run() waits only for workers that have begun a chunk. If the system takes a worker off its core before that,
+/// the other threads do its share, so a busy neighbour process costs its share of the time and no more.
 class ThreadPool {
  public:
-  /// Counts the caller: n_threads 1 has no worker. Throws std::system_error when the system gives fewer threads.
+  /// n_threads counts the caller: 1 has no worker. Errors: throws std::system_error when the system provides fewer threads.
   explicit ThreadPool(int n_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int n_threads() const { return n_threads_; }
-  /// Whether each thread can have a processor, so that one may wait for another by polling.
+  /// True if each thread can have a processor, so that threads may wait for each other by polling.
   bool may_spin() const { return may_spin_; }
-  /// Calls of run() so far that all threads were called to: each is a point where they meet.
+  /// Number of calls of run() so far that used all threads: each is a point where threads synchronize.
   std::int64_t n_shared() const { return n_shared_; }
 
   /// Calls body(begin, end, thread) for chunks of at most `grain` that cover [0, n). thread counts from 0 (the caller) to
-  /// n_threads() - 1: it names the scratch memory that a body may use. The body must not throw.
+  /// n_threads() - 1 and selects the scratch memory that the body may use. Requires: the body does not throw.
   template <class Body>
   void run(std::int64_t n, std::int64_t grain, const Body& body) {
     const auto call = [](const void* context, std::int64_t begin, std::int64_t end, int thread) {
@@ -57,9 +57,9 @@ class ThreadPool {
   const bool may_spin_;
   Job job_;
   std::int64_t n_shared_ = 0;
-  // Each on its own cache line: the chunk counter is hammered while the gate is polled.
+  // Each atomic is on its own cache line: the chunk counter is written often while the gate is polled.
   alignas(64) std::atomic<std::int64_t> next_{0};
-  /// Low bits: workers inside the job; kOpenBit: a job may be entered.
+  /// Low bits: number of workers inside the job; kOpenBit: workers may enter the job.
   alignas(64) std::atomic<std::uint32_t> gate_{0};
   /// Counts jobs; idle workers poll it or sleep on it.
   alignas(64) std::atomic<std::uint32_t> signal_{0};
