@@ -56,7 +56,8 @@ void CpuBackend::reserve_items(const StepShape& shape) {
   divided_.reserve(static_cast<std::size_t>(n_partials / 2));
 }
 
-/// Items of about equal rows, with all parts of their contexts that the first row sees.
+/// Fills items_ with undivided items of about equally many rows. An item covers all parts of the context that one of its
+/// rows sees.
 void CpuBackend::list_items(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form) {
   const int max_rows = std::max(1, kMaxItemPairs / group);
   items_.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes one element of any floating type as f32.
+// Reads and writes elements of any floating type as f32.
 #pragma once
 
 #include <bit>

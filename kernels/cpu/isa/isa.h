@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instruction set: its name, whether this machine has it, and its ops.
+// IsaDescriptor: an instruction set with its name, a check whether this machine has it, and its ops.
 #pragma once
 
 #include <span>

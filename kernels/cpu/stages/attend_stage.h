@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AttendStage: attention of the rows of a step.
+// AttendStage: the attention of a step's rows, as items for threads.
 #pragma once
 
 #include <span>

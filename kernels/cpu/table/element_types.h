@@ -28,7 +28,7 @@ struct E5m2 {
   std::uint8_t bits;
 };
 
-/// Stands for the number of lanes in a call: all lanes, without a mask.
+/// Passed instead of a number of lanes: all lanes, without a mask.
 struct AllLanes {};
 
 }  // namespace lathe::kernels

@@ -59,8 +59,8 @@ struct LinearArgs {
   const std::byte* weights;
   std::int64_t panel_bytes;
   const std::byte* next_weights;  ///< weights of the next call, to be prefetched; or null
-  /// Weights of 16 bits and more, and 8-bit codes, are not prefetched by instructions: the processor's own prefetchers are
-  /// faster.
+  /// True: weights of 16 bits and more, and 8-bit integer codes, are left to the processor's own prefetchers, which are
+  /// faster here.
   bool streams_alone;
   float* out;
   std::int64_t out_stride;
