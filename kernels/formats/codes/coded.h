@@ -23,8 +23,8 @@ inline constexpr int kWeightFormats = 36;
 
 /// Type of the values that codes represent before they are scaled.
 enum class CodeElement : std::uint8_t {
-  whole,  ///< integers, or indices into a codebook of integers
-  e4m3    ///< 8-bit floating point values (dtype.h)
+  integer,  ///< integers, or indices into a codebook of integers
+  e4m3      ///< 8-bit floating point values (dtype.h)
 };
 
 /// Activations that share a scale when they are rounded to the element type of the codes.
