@@ -22,7 +22,7 @@ using lathe::tests::read_sources;
 using lathe::tests::SourceFile;
 
 /// Counts of today. A change that lowers one lowers its number here; at most kSlack may be left over.
-constexpr int kOpenings = 53, kVagueWords = 67, kOldNames = 0, kWordsFiles = 0;
+constexpr int kOpenings = 0, kVagueWords = 10, kOldNames = 0, kWordsFiles = 0;
 constexpr int kSlack = 12;
 
 constexpr std::array<std::string_view, 8> kForbiddenOpenings = {"Of",    "What", "Those", "Whose",

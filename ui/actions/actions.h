@@ -14,7 +14,7 @@ namespace lathe::ui {
 
 enum class ActionMenu { none, file, edit, view, layout, model, chat, server, bench, tools, settings, help };
 
-/// What must hold for an action to be enabled.
+/// A condition that must hold for an action to be enabled.
 enum class Fact : unsigned {
   model_ready = 1,
   loading = 2,
@@ -23,31 +23,32 @@ enum class Fact : unsigned {
   chat_idle = 16,
   has_messages = 32,
   has_reply = 64,
-  server_off_or_on = 128,  ///< neither starting nor stopping
-  model_or_failed = 256,   ///< there is something to unload or to try again
-  changed_settings = 512,  ///< of the model dock, not yet applied
+  server_off_or_on = 128,  ///< the server is neither starting nor stopping
+  model_or_failed = 256,   ///< there is a model to unload or a failed load to try again
+  changed_settings = 512,  ///< the Model dock has settings that are not yet applied
   can_chat = 1024,         ///< a model is ready and has a chat template
 };
 Q_DECLARE_FLAGS(Facts, Fact)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Facts)
 
-/// One line of the table. Texts are in English and translated when the action is made.
+/// One line of the table. Texts are in English and are translated when the action is made.
 struct ActionDescriptor {
   const char* id;    ///< "chat.send": the object name of the QAction is "action.chat.send"
-  const char* text;  ///< with a mnemonic
+  const char* text;  ///< with "&" before its mnemonic
   ActionMenu menu;
-  const char* icon;       ///< of resources/icons; "" for none
+  const char* icon;       ///< file of resources/icons without its ending; "" for none
   const char* shortcuts;  ///< separated by "; "
   const char* tip;
   Facts needs{};
   bool checkable = false;
-  bool separator = false;  ///< a line above it in its menu
+  bool separator = false;  ///< draws a line above the action in its menu
 };
 
 /// THE TABLE.
 std::span<const ActionDescriptor> action_table();
 
-/// An action exists from the start; it is shown once somebody does it (`on`), so that no entry of a menu leads nowhere.
+/// Makes every action of the table at the start. An action is shown only after on() has connected it, so that no menu entry
+/// is without effect.
 class Actions : public QObject {
   Q_OBJECT
  public:
@@ -55,7 +56,7 @@ class Actions : public QObject {
 
   /// Requires: an id of the table, or one that was added.
   QAction* operator[](const QString& id) const;
-  /// Adds one that no table can know: a page, a dock.
+  /// Adds an action that the table cannot list: one for a page or a dock.
   QAction* add(const QString& id, const QString& text, ActionMenu menu, const QString& icon, const QString& shortcut,
                const QString& tip);
   template <class Receiver, class Slot>
@@ -68,7 +69,7 @@ class Actions : public QObject {
   const std::vector<QAction*>& all() const { return actions_; }
   ActionMenu menu_of(const QAction* action) const;
   bool separator_before(const QAction* action) const;
-  /// "Chat", "View"...: as the menu bar has it.
+  /// "Chat", "View"...: the title of the menu in the menu bar.
   static QString menu_name(ActionMenu menu);
 
   void set_fact(Fact fact, bool holds);

@@ -16,9 +16,9 @@
 
 namespace lathe::ui {
 
-/// Thread: run() from the GUI. Waits for its work when destroyed, so work may refer to what outlives it; results that nobody
-/// has taken by then go with it. What crosses from thread to thread does so under mutex_, where a sanitizer can see it;
-/// through Qt goes a wake-up alone.
+/// Thread: run() is called on the GUI thread. The destructor waits for the work, so work may refer to objects that outlive
+/// the Background; it discards results that are not delivered by then. Tasks and results cross threads under mutex_, where a
+/// thread sanitizer sees the synchronization; Qt only delivers the event that wakes the GUI thread.
 class Background : private QObject {
  public:
   Background() = default;
@@ -31,14 +31,14 @@ class Background : private QObject {
   void run(QObject* receiver, Job work, Done done) {
     start(std::make_unique<TaskOf<Job, Done>>(receiver, std::move(work), std::move(done)));
   }
-  /// Until all work is done; its results are delivered later.
+  /// Blocks until all work is done; the results are delivered later.
   void wait();
 
  private:
   struct Task {
     virtual ~Task() = default;
-    virtual void work() = 0;     ///< on a worker
-    virtual void deliver() = 0;  ///< on the GUI thread
+    virtual void work() = 0;     ///< runs on a worker thread
+    virtual void deliver() = 0;  ///< runs on the GUI thread
   };
   template <class Job, class Done>
   struct TaskOf final : Task {

@@ -8,7 +8,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kTickMs = 33;         // 30 Hz: a frame of two on a 60 Hz screen
-constexpr int kHiddenTickMs = 250;  // a chat that nobody sees is still saved within a second
+constexpr int kHiddenTickMs = 250;  // a hidden chat is still saved within a second
 constexpr std::int64_t kRateWindowNs = 1'000'000'000;
 
 bool same(const app::ModelStatus& a, const app::ModelStatus& b) {
@@ -46,7 +46,7 @@ void Bridge::watch(QWidget* widget, Interests what) {
 bool Bridge::eventFilter(QObject* object, QEvent* event) {
   const QEvent::Type type = event->type();
   if (type == QEvent::Show || type == QEvent::Hide || type == QEvent::WindowStateChange) {
-    // The window of a dock changes when it floats, so it is asked for anew each time it shows.
+    // A dock has another window when it floats, so the window is looked up each time that the widget is shown.
     if (auto* widget = qobject_cast<QWidget*>(object); widget != nullptr && type == QEvent::Show) {
       widget->window()->removeEventFilter(this);
       widget->window()->installEventFilter(this);
@@ -60,7 +60,7 @@ Interests Bridge::visible_interests() const {
   Interests all;
   for (auto it = watchers_.begin(); it != watchers_.end(); ++it) {
     const auto* widget = static_cast<const QWidget*>(it.key());
-    // A dock behind another tab is "visible", but no part of it can be seen.
+    // A dock under another tab counts as visible in Qt, but no part of it can be seen.
     if (widget->isVisible() && !widget->window()->isMinimized() && !widget->visibleRegion().isEmpty()) all |= it.value();
   }
   return all;
@@ -108,7 +108,7 @@ void Bridge::look(Interests what) {
   if (what.testFlag(Interest::sweep)) look_at_sweep();
 }
 
-/// While one runs, its clock ticks once a second.
+/// Reports a running sweep at least once a second, for its clock.
 void Bridge::look_at_sweep() {
   app::SweepStatus status = workbench_.sweeper().status();
   const auto second = [](const app::SweepStatus& at) { return static_cast<std::int64_t>(at.progress.seconds); };
@@ -177,7 +177,8 @@ void Bridge::drain_streams() {
   if (streams_.empty()) return;
   const std::vector<ChatStream*> running = streams_;
   for (ChatStream* stream : running) {
-    if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) continue;  // deleted by an earlier one's slot
+    // a slot of an earlier stream deleted this one
+    if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) continue;
     stream->drain(snapshot_.get());
   }
   const auto gone = std::remove_if(streams_.begin(), streams_.end(), [](ChatStream* stream) { return stream->finished(); });

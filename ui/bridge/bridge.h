@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bridge: the one thread crossing of the window. A 30 Hz timer looks at what the workbench has to say and tells it once.
+// Bridge: the only place where the window reads from other threads. A 30 Hz timer polls the workbench and emits one signal
+// for each kind of change.
 #pragma once
 
 #include <QElapsedTimer>
@@ -16,45 +17,45 @@
 
 namespace lathe::ui {
 
-/// Tokens that had been computed by then.
+/// Tokens that the engine had computed at a point in time.
 struct RatePoint {
   std::int64_t time_ns;
   std::uint64_t prefill_tokens, generation_tokens;
 };
 
-/// What a widget wants to be told of while it can be seen.
+/// Kinds of changes that a widget is notified of while it can be seen.
 enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16, sweep = 32 };
 Q_DECLARE_FLAGS(Interests, Interest)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Interests)
 
 /// Thread: GUI. Signals are coalesced: at most one of each kind in a tick, none when nothing changed, none per token.
-/// Invariant: with no visible watcher and no running chat the timer stands still.
+/// Invariant: with no visible watcher and no running chat the timer is stopped.
 class Bridge : public QObject {
   Q_OBJECT
  public:
   explicit Bridge(app::Workbench& workbench, QObject* parent = nullptr);
   ~Bridge() override;
 
-  /// From now on `what` is looked at while `widget` is visible in a window that is not minimised.
-  /// A watcher that becomes visible is told of everything it missed.
+  /// Polls `what` from now on while `widget` is visible in a window that is not minimised. A watcher that becomes visible is
+  /// notified of every change that it missed.
   void watch(QWidget* widget, Interests what);
-  /// Looks at everything now, visible or not: after a command of the user, and in tests.
+  /// Polls everything now, visible or not: after a command of the user, and in tests.
   void refresh();
 
   const app::ModelStatus& model_status() const { return model_status_; }
-  /// What is loaded; none while nothing is.
+  /// The loaded model; none while no model is loaded.
   const std::optional<engine::LoadedModel>& loaded() const { return loaded_; }
-  /// A model is ready, and its checkpoint says how a chat is written.
+  /// True if a model is ready and its checkpoint has a chat template.
   bool can_chat() const { return model_status_.state == app::ModelState::ready && !lacks_template(); }
   bool lacks_template() const { return loaded_ && !loaded_->info.has_chat_template; }
-  /// Null while nothing is loaded.
+  /// Null while no model is loaded.
   const std::shared_ptr<const engine::EngineSnapshot>& snapshot() const { return snapshot_; }
   const app::ServerStatus& server_status() const { return server_status_; }
   const app::SweepStatus& sweep_status() const { return sweep_status_; }
-  /// Decode tokens a second of the whole engine over the last second.
+  /// Decode tokens per second of the whole engine, over the last second.
   double decode_rate() const { return decode_rate_; }
   double prefill_rate() const { return prefill_rate_; }
-  /// Milliseconds of the GUI thread that the last tick took, smoothed.
+  /// Smoothed time that a tick takes on the GUI thread. Units: milliseconds.
   double tick_ms() const { return tick_ms_; }
 
   /// Follows a generation until it finishes or is destroyed. Owned by `parent`.
@@ -67,7 +68,7 @@ class Bridge : public QObject {
   void server_changed();
   void requests_changed();
   void log_changed();
-  void sweep_changed();    ///< its state, progress or results
+  void sweep_changed();    ///< state, progress or results of the sweep
   void streams_changed();  ///< a chat generation began or ended
 
  protected:

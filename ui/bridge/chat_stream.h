@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ChatStream: a running chat generation as the GUI thread sees it: text so far, phase, numbers, end.
+// ChatStream: a running chat generation as the GUI thread sees it: text so far, phase, token counts and timings, end.
 #pragma once
 
 #include <QObject>
@@ -18,7 +18,7 @@ class ChatStream : public QObject {
   Q_OBJECT
  public:
   ChatStream(std::unique_ptr<app::ChatGeneration> generation, QObject* parent);
-  ~ChatStream() override;  ///< cancels what still runs
+  ~ChatStream() override;  ///< cancels a generation that still runs
 
   void cancel();
   bool cancelled() const { return cancelled_; }
@@ -32,16 +32,16 @@ class ChatStream : public QObject {
   const std::string& stop_reason() const { return last_.stop_reason; }
   const std::optional<engine::Error>& error() const { return last_.error; }
   std::uint64_t record_number() const;
-  /// Where it stands in the engine: requests ahead, prompt tokens computed.
+  /// State of the request in the engine: requests ahead of it, prompt tokens computed.
   const engine::ActiveRequest& active() const { return active_; }
   double tokens_per_second() const;
 
-  /// Takes what arrived. True when anything was new. The Bridge's.
+  /// Takes the events that arrived since the last call. Returns true if there were any. Called by the Bridge only.
   bool drain(const engine::EngineSnapshot* snapshot);
 
  Q_SIGNALS:
-  void advanced(const QString& delta);  ///< text or numbers are new; delta may be empty
-  void ended();                         ///< once, after the last advanced()
+  void advanced(const QString& delta);  ///< text or counts are new; delta may be empty
+  void ended();                         ///< emitted once, after the last advanced()
 
  private:
   std::unique_ptr<app::ChatGeneration> generation_;

@@ -4,9 +4,9 @@
 namespace lathe::ui {
 namespace {
 
-/// A download touches its folder many times a second.
+/// A download changes its folder many times a second.
 constexpr int kQuietMs = 1500;
-/// The system gives a user 8192 watches at least on old kernels; other programs want some.
+/// Linux allows a user at least 8192 watches on old kernels, which other programs share.
 constexpr qsizetype kMaxFolders = 256;
 
 }  // namespace

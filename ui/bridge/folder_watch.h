@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FolderWatch: says that folders changed, once things have been quiet for a moment.
+// FolderWatch: a watch over folders that reports a change once they have been quiet for a moment.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -13,7 +13,7 @@ class FolderWatch : public QObject {
   Q_OBJECT
  public:
   explicit FolderWatch(QObject* parent);
-  /// Of these from now on, the first 256 of them; empty: of none.
+  /// Watches only these folders from now on, at most the first 256; empty: none.
   void watch(QStringList folders);
 
  Q_SIGNALS:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of the machine as the kernel tells it.
+// SystemMemory: the memory of the machine as the kernel reports it.
 #pragma once
 
 namespace lathe::ui {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// About: version, licence, privacy.
+// About: a dialog with version, licence and privacy.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SettingsDialog: appearance, chat and model folders. Each control acts at once; there is nothing to apply.
+// SettingsDialog: appearance, chat and model folders. Each control takes effect at once; there is no button to apply.
 #pragma once
 
 #include <QDialog>
@@ -15,7 +15,7 @@ class Switch;
 class SettingsDialog : public QDialog {
   Q_OBJECT
  public:
-  /// Shows one over `window`, without blocking; raises it when it is open already.
+  /// Opens a dialog over `window` without blocking; raises it if it is open already.
   static void open_over(QWidget* window, const PanelContext& context);
 
  private:

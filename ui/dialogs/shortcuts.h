@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keyboard shortcuts: the registry of actions as a list with its keys.
+// Shortcuts: a dialog that lists every action of the registry with its keys.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ManualList: the pages of the manual with the sections of the open one, or what a search found.
+// ManualList: the pages of the manual with the sections of the open page, or the sections that a search found.
 #pragma once
 
 #include <QListWidget>
@@ -12,9 +12,9 @@ class ManualList : public QListWidget {
   Q_OBJECT
  public:
   ManualList(const Theme& theme, QWidget* parent);
-  /// Pages, and under `open` its sections.
+  /// Lists all pages, and under page `open` its sections.
   void show_pages(const QString& open);
-  /// Sections that have every word. Returns how many there are.
+  /// Lists the sections that contain every word. Returns their number.
   int show_hits(const QString& words);
 
  Q_SIGNALS:

@@ -10,7 +10,7 @@ namespace {
 
 struct PanelTopic {
   const char* panel;
-  const char* option_pages;  ///< that define the options of its controls, with blanks between
+  const char* option_pages;  ///< pages that define the options of the panel's controls, separated by blanks
   const char* page;
   const char* anchor;
 };
@@ -28,7 +28,8 @@ constexpr PanelTopic kPanels[] = {
     {"log", "", "window", "#log"},
 };
 
-/// Controls whose names are not those of their options. An empty option: the name says nothing, as of the whole plan.
+/// Control whose object name does not end with the name of its option. An empty option: the control has none, such as the
+/// whole plan.
 struct ControlAlias {
   const char* name;
   const char* option;
@@ -64,7 +65,7 @@ const app::ManualEntry* find_on(const QStringList& pages, const QString& option)
   return nullptr;
 }
 
-/// "bench.row.turns" -> "turns"; empty: no part of this name is an option of the pages.
+/// Option named by an object name: "bench.row.turns" -> "turns"; empty: no part of the name is an option of the pages.
 QString option_of(const QString& object_name, const QStringList& pages) {
   const QStringList parts = object_name.split(QLatin1Char('.'));
   for (qsizetype n = parts.size(); n > 1; --n) {
@@ -76,13 +77,13 @@ QString option_of(const QString& object_name, const QStringList& pages) {
   return {};
 }
 
-/// Whether the widget is the panel, or the dock whose title has controls of the panel.
+/// True if the widget is the panel, or the dock whose title bar holds controls of the panel.
 bool is_panel(const QWidget& widget, const PanelTopic& topic) {
   const QString name = widget.objectName(), panel = QLatin1String(topic.panel);
   return name == panel || name == QLatin1String("dock.") + panel;
 }
 
-/// Null: the control belongs to no panel.
+/// Panel that contains the control; null: none.
 const PanelTopic* topic_of(const QWidget* control) {
   for (const QWidget* widget = control; widget != nullptr; widget = widget->parentWidget()) {
     for (const PanelTopic& topic : kPanels)

@@ -14,7 +14,7 @@ namespace {
 constexpr int kTextWidth = 760, kMargin = 20, kAboveTarget = 10;
 constexpr int kMostHits = 2000;
 
-/// The text of a block without the bullet of its item.
+/// The text of a block without the bullet of a list item.
 QString text_of(const QTextBlock& block) {
   const QString text = block.text();
   return text.startsWith(QStringLiteral("•\t")) ? text.mid(2) : text;
@@ -26,12 +26,12 @@ bool defines(const QTextBlock& block, const std::string& name) {
   return false;
 }
 
-/// As the view shows it: without the marks of code.
+/// The heading as the view shows it: without the backticks of code.
 QString shown(std::string_view heading) {
   return QString::fromUtf8(heading.data(), static_cast<qsizetype>(heading.size())).remove(QLatin1Char('`'));
 }
 
-/// A code block ends with an empty line, which its coloured ground would show.
+/// Removes the empty last line of code blocks, which their coloured ground would show.
 void drop_last_lines(QTextDocument& document) {
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     if (!block.text().endsWith(QChar::LineSeparator)) continue;
@@ -64,13 +64,13 @@ void ManualView::render() {
   setStyleSheet(
       QStringLiteral("QTextBrowser { background: %1; border: none; padding: 0; }").arg(theme_.tokens().page.name()));
   if (page_ == nullptr) return;
-  const std::string_view body = page_->text.substr(page_->text.find('\n'));  // the header of the window has the title
+  const std::string_view body = page_->text.substr(page_->text.find('\n'));  // the window's header shows the title
   append_markdown(QTextCursor(document()), theme_, QString::fromUtf8(body.data(), static_cast<qsizetype>(body.size())),
                   LineEnds::blanks);
   drop_last_lines(*document());
   QTextCursor end(document());
   end.movePosition(QTextCursor::End);
-  QTextBlockFormat space;  // the last definition can be scrolled up to where a reader looks
+  QTextBlockFormat space;  // lets the last definition be scrolled up to the reading position
   space.setBottomMargin(theme_.px(120));
   end.insertBlock(space);
   setTextCursor(QTextCursor(document()));
@@ -107,7 +107,7 @@ bool ManualView::go_to(const QString& anchor) {
   return anchor.isEmpty() || is_title || block_of(anchor).isValid();
 }
 
-/// A document is laid out step by step; until it is complete the scroll bar ends too early.
+/// Completes the layout: Qt lays a document out step by step, and until it is complete the scroll bar ends too early.
 void ManualView::lay_out() { Q_EMIT document()->documentLayout()->documentSizeChanged(document()->size()); }
 
 void ManualView::scroll_to_target() {
@@ -153,7 +153,7 @@ void ManualView::follow(const QUrl& link) {
                        link.hasFragment() ? QLatin1Char('#') + link.fragment() : QString());
 }
 
-/// The column of text is centred and no wider than a reader follows with ease.
+/// Centres the column of text and keeps it narrow enough to be read with ease.
 void ManualView::resizeEvent(QResizeEvent* event) {
   const int bar = verticalScrollBar()->isVisible() ? verticalScrollBar()->width() : 0;
   const int side = std::max(theme_.px(kMargin), (width() - bar - theme_.px(kTextWidth)) / 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ManualView: one page of the manual: headings, tables and code, links between pages, words of a search highlighted.
+// ManualView: one page of the manual: headings, tables and code, links between pages, highlighted search words.
 #pragma once
 
 #include <QStringList>
@@ -10,23 +10,23 @@
 
 namespace lathe::ui {
 
-/// Nothing is fetched: the view has no images and opens no address.
+/// Fetches nothing: the view has no images and opens no address.
 class ManualView : public QTextBrowser {
   Q_OBJECT
  public:
   ManualView(const Theme& theme, QWidget* parent);
 
   void show_page(const app::ManualPage& page);
-  /// Scrolls to a section ("#kv-cache") or the definition of a name, which gets a coloured ground. Empty: to the start.
-  /// Returns whether the page has it.
+  /// Scrolls to a section ("#kv-cache") or to the definition of a name, which gets a coloured ground; empty: to the start.
+  /// Returns whether the page has the anchor.
   bool go_to(const QString& anchor);
-  /// Every occurrence of a word gets a coloured ground. Returns how many there are.
+  /// Gives every occurrence of a word a coloured ground. Returns the number of occurrences.
   int highlight(const QStringList& words);
   /// Draws the page again in the colours of the theme.
   void restyle();
 
  Q_SIGNALS:
-  /// A link to a page of the manual was followed.
+  /// The reader followed a link to a page of the manual.
   void link_followed(const QString& page, const QString& anchor);
 
  protected:
@@ -46,7 +46,7 @@ class ManualView : public QTextBrowser {
   QString target_;
   QStringList words_;
   QList<ExtraSelection> hits_;
-  int target_scroll_ = -1;  ///< where the target was scrolled to; a resize keeps it there until the reader scrolls
+  int target_scroll_ = -1;  ///< scroll position of the target; a resize keeps the target there until the reader scrolls
 };
 
 }  // namespace lathe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ManualWindow: the manual in a window of its own: pages, search over all of them, back and forward.
+// ManualWindow: the manual in a separate window: pages, search over all of them, back and forward.
 #pragma once
 
 #include <QLabel>
@@ -19,11 +19,11 @@ namespace lathe::ui {
 class ManualWindow : public QWidget {
   Q_OBJECT
  public:
-  /// A window of its own, which closes with `main_window`.
+  /// Makes a top-level window, which closes with `main_window`.
   ManualWindow(Theme& theme, QWidget* main_window);
   /// Opens the window, or raises it, and shows the target.
   void open_at(const ManualTarget& target);
-  /// The target that was opened last, by whatever way.
+  /// The target that is shown: the last one that was opened, followed or gone back to.
   ManualTarget target() const;
   void back();
   void forward();

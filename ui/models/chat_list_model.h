@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ChatListModel: the chats of the history, newest first, or those that a search finds.
+// ChatListModel: the chats of the history, newest first, or the chats that a search finds.
 #pragma once
 
 #include <QAbstractListModel>
@@ -19,7 +19,7 @@ class ChatListModel : public QAbstractListModel {
 
   int rowCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
-  bool setData(const QModelIndex& index, const QVariant& value, int role) override;  ///< renames
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;  ///< renames the chat
   Qt::ItemFlags flags(const QModelIndex& index) const override;
 
   void set_search(const QString& words);

@@ -136,7 +136,7 @@ std::int64_t Conversation::insert(const std::string& role, const QString& text, 
   const std::size_t at = index < 0 ? messages_.size() : std::min(messages_.size(), static_cast<std::size_t>(index));
   app::StoredMessage message;
   message.role = role;
-  // An empty reply is about to be written: a kill before its first word leaves it marked.
+  // Marks an empty reply as partial: it is about to be written, and a kill before its first word leaves the mark.
   message.versions.push_back({text.toStdString(), {}, role == "assistant" && text.isEmpty()});
   const std::int64_t after = at == messages_.size() ? -1 : at == 0 ? 0 : messages_[at - 1].id;
   const engine::Result<std::int64_t> id = history_.add_message(id_, message, after);
@@ -175,7 +175,7 @@ void Conversation::write_queued() {
       });
 }
 
-/// What could not be kept goes with the next write.
+/// Queues again the messages that could not be saved, for the next write.
 void Conversation::take_outcome(const engine::Result<void>& done) {
   const std::set<std::int64_t> written = std::exchange(in_flight_, {});
   if (!done) {
@@ -186,7 +186,7 @@ void Conversation::take_outcome(const engine::Result<void>& done) {
   note_success();
 }
 
-/// A problem lasts until everything is kept.
+/// Clears the problem only when everything is saved.
 void Conversation::note_success() {
   if (unwritten_.empty()) return set_problem({});
   if (!write_timer_->isActive()) write_queued();
@@ -272,7 +272,7 @@ void Conversation::finish(std::int64_t message, const QString& text, const std::
 void Conversation::flush() {
   write_timer_->stop();
   if (!in_flight_.empty()) background_.wait();
-  unwritten_.merge(std::exchange(in_flight_, {}));  // how they went is not known yet
+  unwritten_.merge(std::exchange(in_flight_, {}));  // the outcome of these writes is not known yet
   ++write_number_;
   std::set<std::int64_t> failed;
   for (const std::int64_t message : unwritten_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A number with its noun: "1 request", "1,160 requests". Qt's own %n needs a translation file even for English.
+// Counted: a number with its noun: "1 request", "1,160 requests". Qt's own %n needs a translation file even for English.
 #pragma once
 
 #include <QLocale>

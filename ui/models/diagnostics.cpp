@@ -56,7 +56,7 @@ QString changed_settings(const app::Settings& settings) {
   QStringList changed;
   for (const app::SettingDescriptor& setting : app::setting_table()) {
     const engine::Json value = settings.get(setting.key);
-    // Keys and what the user wrote stay here.
+    // Leaves out API keys and the settings of the chat, which hold text of the user.
     const bool is_private = setting.key.find("key") != std::string_view::npos || setting.key.starts_with("chat/");
     if (value == setting.fallback || is_private) continue;
     changed.append(QStringLiteral("%1=%2").arg(of(std::string(setting.key)), of(engine::dump_json(value))));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Diagnostics: what a bug report needs, as text to paste: versions, machine, model, changed settings, the end of the log.
+// Diagnostics: the facts that a bug report needs, as text to paste: versions, machine, model, changed settings, the end of
+// the log.
 #pragma once
 
 #include <QString>
@@ -8,7 +9,7 @@
 
 namespace lathe::ui {
 
-/// Thread: GUI. Holds no API key and nothing of the chats.
+/// Thread: GUI. The text contains no API key and nothing from the chats.
 QString diagnostics(app::Workbench& workbench, const Bridge& bridge);
 
 }  // namespace lathe::ui

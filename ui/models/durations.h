@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A length of time with its unit: "4.2 ms", "42 ms", "0.42 s", "12.6 s".
+// Duration: a length of time with its unit: "4.2 ms", "42 ms", "0.42 s", "12.6 s".
 #pragma once
 
 #include <QLocale>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the headers of a model say, as rows of a name and a value.
+// Info text: the metadata of a checkpoint, as its headers give them, in rows of a name and a value.
 #pragma once
 
 #include <QString>
@@ -12,7 +12,7 @@ namespace lathe::ui {
 
 using InfoRows = std::vector<std::pair<QString, QString>>;
 InfoRows info_rows(const engine::ModelInfo& info);
-/// The rows for the clipboard: a line each, "name: value".
+/// The rows as text for the clipboard: one line per row, "name: value".
 QString info_text(const InfoRows& rows);
 
 }  // namespace lathe::ui

@@ -17,7 +17,8 @@ using engine::Result;
 
 constexpr int kDebounceMs = 150;
 
-/// Settings of a model are found again by its path: reading gigabytes for a hash would not be worth it.
+/// The key under which the settings of a model are saved: a hash of its path, since hashing gigabytes of weights would take
+/// too long.
 std::string settings_key(const std::string& path) {
   const QByteArray hash = QCryptographicHash::hash(QByteArray::fromStdString(path), QCryptographicHash::Sha1).toHex();
   return "model/" + hash.left(16).toStdString();
@@ -28,7 +29,7 @@ struct Estimated {
   std::vector<LoadFix> fixes;
 };
 
-/// Tries smaller settings, each alone, and keeps those that fit.
+/// Tries smaller values of each option alone and keeps those with which the model fits.
 std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptions& options, std::int64_t returned) {
   std::vector<LoadFix> fixes;
   const auto attempt = [&](const char* name, const QString& words, const char* option, const std::string& value) {
@@ -75,7 +76,7 @@ LoadChoice::LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& ba
   connect(&debounce_, &QTimer::timeout, this, &LoadChoice::estimate);
   connect(&bridge, &Bridge::model_changed, this, [this] {
     const app::ModelStatus& status = bridge_.model_status();
-    // Somebody else may have loaded a model: an argument of the program, the server.
+    // An argument of the program or a request to the server may have loaded a model.
     if (path().empty() && !status.path.empty()) return choose(status.path);
     if (status.state != app::ModelState::loading) debounce_.start();
     Q_EMIT changed();
@@ -161,7 +162,7 @@ void LoadChoice::reset_to_defaults() {
 void LoadChoice::revert() {
   if (!is_loaded()) return;
   EngineOptions loaded = bridge_.loaded()->options;
-  loaded.check_fit = true;  // was of that load
+  loaded.check_fit = true;  // check_fit belongs to a single load
   if (options_ == loaded) return;
   options_ = loaded;
   keep();
@@ -211,8 +212,9 @@ void LoadChoice::inspect() {
       });
 }
 
-/// No more than the buffers hold, and no more than this process has grown since before the load, for a KV cache that is not
-/// filled does not lie in memory. Rounded, so that what a chat takes is no news.
+/// Returns at most the size of the buffers, and at most what this process has grown since before the load, because the
+/// unfilled part of a KV cache takes no physical memory. Rounded, so that the little memory that a chat takes does not
+/// change the estimate.
 std::int64_t LoadChoice::returned_bytes() const {
   constexpr std::int64_t kStep = 16 << 20;
   if (!bridge_.loaded()) return 0;

@@ -20,55 +20,55 @@ struct LoadFix {
   QString name;   ///< "context"
   QString words;  ///< "Context 2048"
   QString option, value;
-  std::int64_t total = 0;  ///< bytes with it
+  std::int64_t total = 0;  ///< estimated bytes with this change
 };
 
-/// What a load was estimated to take, and what it took.
+/// The memory of the loaded model: estimated before the load, and measured after it.
 struct MeasuredFit {
-  engine::FitEstimate estimate;  ///< parts of that load; what is free, and the verdict, of now
+  engine::FitEstimate estimate;  ///< parts as estimated before the load; free and returned bytes and verdict as of now
   engine::MemoryUse use;
 };
 
-/// Thread: GUI; reading headers and estimating run in the background. Options are kept per model at every change.
+/// Thread: GUI; reading headers and estimating run in the background. Options are saved per model at every change.
 class LoadChoice : public QObject {
   Q_OBJECT
  public:
   LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& background, QObject* parent = nullptr);
 
-  /// Empty while nothing is chosen.
+  /// Path of the chosen model; empty: none.
   const std::string& path() const { return options_.model; }
   /// Takes a folder (or a file in it) or a GGUF file as the model to load next, with the options saved for it.
   void choose(const std::string& path);
-  void forget();  ///< back to the list of sources
-  /// Shows why there is nothing to choose by that name.
+  void forget();  ///< returns to the list of sources
+  /// Shows the reason why `name` cannot be chosen.
   void refuse(const std::string& name, engine::Error why);
 
   const engine::EngineOptions& options() const { return options_; }
   void set_option(const QString& name, const QString& value);
   void reset_to_defaults();
-  void revert();  ///< to those of the loaded model
+  void revert();  ///< sets the options of the loaded model
 
-  /// Of the chosen path, once its headers are read.
+  /// Metadata of the chosen model, once its headers are read.
   const std::optional<engine::ModelInfo>& info() const { return info_; }
   const std::optional<engine::Error>& info_error() const { return info_error_; }
   const std::optional<engine::FitEstimate>& fit() const { return fit_; }
-  /// Only those that fit; empty while everything fits.
+  /// Changes with which the model would fit; empty while it fits.
   const std::vector<LoadFix>& fixes() const { return fixes_; }
-  /// Why there is no estimate: the options contradict each other.
+  /// The reason why there is no estimate: the options contradict each other.
   const std::optional<engine::Error>& fit_error() const { return fit_error_; }
 
-  /// What unloading the present model gives back, in bytes, to 16 MiB.
+  /// Memory that unloading the present model gives back. Units: bytes, rounded to 16 MiB.
   std::int64_t returned_bytes() const;
-  /// None while the chosen model with these settings is not the loaded one, or the system does not say what was taken.
+  /// None unless the chosen model with these settings is the loaded one and the system reports the memory that it took.
   std::optional<MeasuredFit> measured() const;
 
-  /// The chosen model is the loaded one.
+  /// True if the chosen model is the loaded one.
   bool is_loaded() const;
-  /// Names of the options that differ from those of the loaded model; empty when another model is chosen.
+  /// Names of the options that differ from those of the loaded model; empty if another model is chosen.
   QStringList changed_options() const;
 
-  /// Loads what is chosen; `check_fit` false: even when it does not seem to fit, this once. Errors: what can be said before
-  /// the load begins; the rest shows as the model's status.
+  /// Loads the chosen model. `check_fit` false: for this load, even if it does not seem to fit. Errors: those that are known
+  /// before the load begins; later ones show in the model's status.
   engine::Result<void> load(bool check_fit = true);
 
  Q_SIGNALS:

@@ -31,7 +31,8 @@ QString in_unit(double bytes, const Unit& unit) {
   return QLocale().toString(value, 'f', unit.size == 1 || value >= 99.95 ? 0 : 1);
 }
 
-/// "int8_g32" -> "INT8 g32": codes, and how many share a scale. Of several formats the codes alone: "INT8 + INT4".
+/// "int8_g32" -> "INT8 g32": the codes, and how many of them share a scale. Several formats are named by their codes only:
+/// "INT8 + INT4".
 QString format_text(const std::string& quantization) {
   if (quantization == "llm_int8") return QStringLiteral("LLM.int8");
   const QStringList formats = QString::fromStdString(quantization).split(QStringLiteral(" + "));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Words about models: sizes, what a checkpoint is in a line, how far a load is.
+// Load text: sizes, a checkpoint in one line, and the progress of a load, as text.
 #pragma once
 
 #include <QString>
@@ -9,7 +9,7 @@
 
 namespace lathe::ui {
 
-/// "47.0 MiB", "6.1 GiB": three digits or so, binary units.
+/// "47.0 MiB", "6.1 GiB": about three digits, binary units.
 QString bytes_text(std::int64_t bytes);
 /// "12 M", "3.21 B"
 QString count_text(std::int64_t count);
@@ -19,9 +19,9 @@ QString dtype_text(const std::string& dtype);
 QString quantization_text(const std::string& quantization);
 /// "llama · 3.21 B · BF16 folder, 6.0 GiB"
 QString model_line(const engine::ModelInfo& info);
-/// What most weights of a checkpoint are in its files: "BF16", "INT8 g32"
+/// The format of most weights in the files of a checkpoint: "BF16", "INT8 g32".
 QString stored_text(const engine::ModelInfo& info);
-/// "INT8 g32", or "BF16" where nothing is quantized.
+/// The weight format of a loaded model: "INT8 g32", or "BF16" if no weight is quantized.
 QString weights_text(const engine::LoadedModel& model);
 /// "Loaded as INT8 g32 in 0.8 s from the cache"
 QString loaded_text(const engine::LoadedModel& model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LogModel: lines of the log as a list, newest last, at most 50,000.
+// LogModel: the lines of the log as a list, newest last, at most 50,000.
 #pragma once
 
 #include <QAbstractListModel>
@@ -16,9 +16,9 @@ class LogModel : public QAbstractListModel {
   explicit LogModel(QObject* parent = nullptr) : QAbstractListModel(parent) {}
   void append(std::vector<app::LogLine> lines);
   void clear();
-  /// Lines below `level`, of other categories, or without `words` are not shown.
+  /// Hides the lines below `level` and those without `words`.
   void set_filter(app::LogLevel level, const QString& words);
-  /// What is shown, a line each.
+  /// The shown lines as text.
   QString text() const;
 
   int rowCount(const QModelIndex& parent = {}) const override;

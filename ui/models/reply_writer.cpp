@@ -167,7 +167,7 @@ void ReplyWriter::finish() {
   stream_ = nullptr;
   const app::StoredMessage* stored = conversation_.find(message);
   const bool nothing = written.isEmpty() && footer.reasoning.isEmpty() && footer.error.isEmpty() && partial;
-  // Stopped before its first word: it must not hide the version that was there.
+  // A new version that was stopped before its first word must not hide the earlier version.
   if (nothing && stored != nullptr && stored->versions.size() > 1) conversation_.drop_empty_version(message, shown_before_);
   else conversation_.finish(message, written, json_of(footer), partial);
   Q_EMIT ended(message);
@@ -175,12 +175,12 @@ void ReplyWriter::finish() {
 
 void ReplyWriter::stop() {
   if (!running()) return;
-  if (stream_ != nullptr) return stream_->cancel();  // its last event ends it
+  if (stream_ != nullptr) return stream_->cancel();  // the stream's last event ends the reply
   finish();
 }
 
 void ReplyWriter::stop_and_keep() {
-  if (running()) bridge_.refresh();  // takes what has arrived since the last tick; the reply may even have ended
+  if (running()) bridge_.refresh();  // takes the events since the last tick, which may even have ended the reply
   if (running()) {
     if (stream_ != nullptr) stream_->cancel();
     finish();

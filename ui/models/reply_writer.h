@@ -13,19 +13,19 @@
 
 namespace lathe::ui {
 
-/// What stands under a reply. Kept as JSON with its version.
+/// The facts shown under a reply. They are saved as JSON with the version of the reply.
 struct ReplyFooter {
   engine::Usage usage;
   double ttft_ms = 0, tokens_per_second = 0, queue_ms = 0;
   QString stop;              ///< "eos", "length", "stopped", a stop string
-  QString error;             ///< of a reply that broke off
-  QString reasoning;         ///< of a model that writes one before its answer
-  std::uint64_t record = 0;  ///< in the request log of this run of the program; 0: none
+  QString error;             ///< error that broke the reply off
+  QString reasoning;         ///< text that the model wrote before its answer
+  std::uint64_t record = 0;  ///< number in the request log of this run of the program; 0: none
 };
 std::string json_of(const ReplyFooter& footer);
 ReplyFooter footer_of(const std::string& json);
 
-/// One reply at a time. The prompt is rendered and tokenized in the background.
+/// Writes one reply at a time. The prompt is rendered and tokenized in the background.
 class ReplyWriter : public QObject {
   Q_OBJECT
  public:
@@ -41,14 +41,14 @@ class ReplyWriter : public QObject {
   /// The reasoning of the reply that is being written.
   QString reasoning() const { return reasoning_before_ + (stream_ != nullptr ? stream_->reasoning() : QString()); }
 
-  /// A reply behind the last message.
+  /// Writes a reply after the last message.
   void reply();
-  /// A new version of a reply, or a first reply after a message of another role.
+  /// Writes a new version of a reply, or a first reply after a message of another role.
   void regenerate(std::int64_t message);
   void continue_reply(std::int64_t message);
-  /// The engine stops at its next step; what is written stays.
+  /// Stops the engine at its next step; the text written so far stays.
   void stop();
-  /// The same, kept at once: the window closes or another chat is opened.
+  /// Stops the engine and saves the reply at once: the window closes or another chat is opened.
   void stop_and_keep();
 
  Q_SIGNALS:
@@ -70,10 +70,10 @@ class ReplyWriter : public QObject {
   Conversation& conversation_;
   QPointer<ChatStream> stream_;
   std::int64_t message_ = 0;
-  int shown_before_ = 0;       ///< the version that a new one hides
-  QString prefix_;             ///< of a reply that is continued
-  QString reasoning_before_;   ///< of that reply
-  std::uint64_t attempt_ = 0;  ///< a start that was stopped must not come back
+  int shown_before_ = 0;       ///< the version that was shown before a new one
+  QString prefix_;             ///< text of the reply that is continued
+  QString reasoning_before_;   ///< reasoning of the reply that is continued
+  std::uint64_t attempt_ = 0;  ///< number of the latest start, by which the result of a stopped start is ignored
 };
 
 }  // namespace lathe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// RequestFilter: the words of the filter box over the requests: "status:error ttft>500 curl".
+// RequestFilter: the text of the filter box over the requests, parsed: "status:error ttft>500 curl".
 #pragma once
 
 #include <QString>
@@ -10,7 +10,8 @@
 namespace lathe::ui {
 
 /// Terms are joined by "and": `field:word` (status, route, client, model, source, stop), `number>x` or `number<x` (prompt,
-/// cached, output, queue, ttft, itl, preempt, tok/s as `rate`), and plain words that any text column may hold.
+/// cached, output, queue, ttft, itl, preempt, tok/s as `rate`), and plain words, each of which some text column must
+/// contain.
 class RequestFilter {
  public:
   RequestFilter() = default;
@@ -29,7 +30,7 @@ class RequestFilter {
   std::vector<Term> terms_;
 };
 
-/// Tokens a second after the first one; NaN before the second.
+/// Decode rate: tokens per second after the first token; NaN before the second.
 double decode_rate(const app::RequestRecord& record);
 
 }  // namespace lathe::ui

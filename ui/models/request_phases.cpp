@@ -10,7 +10,7 @@ namespace {
 using engine::SchedulerEvent;
 using engine::SchedulerEventKind;
 
-/// The phase that begins with an event; none: it goes on.
+/// The phase that begins with an event; none: the present phase goes on.
 std::optional<Phase> phase_after(SchedulerEventKind kind) {
   switch (kind) {
     case SchedulerEventKind::queued: return Phase::queued;

@@ -13,7 +13,7 @@ const QString kMissing = QStringLiteral("–");
 
 QString count(std::int64_t n) { return QLocale().toString(static_cast<qlonglong>(n)); }
 
-/// Whole from 100 up, a tenth below 10: three digits say enough.
+/// Formats a positive number: without decimals from 100 up, else with one.
 QString figure(double value) {
   if (!(value > 0)) return kMissing;
   return QLocale().toString(value, 'f', value >= 100 ? 0 : 1);
@@ -67,7 +67,8 @@ void RequestsModel::rebuild() {
   for (const app::RequestRecord& record : all_) {
     if (filter_.matches(record)) wanted.push_back(record);
   }
-  // New requests come in front and old ones leave at the end; anything else (a filter, a clearing) starts afresh.
+  // Inserts new requests at the front and removes old ones at the end; any other change (a filter, a clearing) resets the
+  // model.
   const std::uint64_t first = shown_.empty() ? 0 : shown_.front().number;
   const auto known = std::find_if(wanted.begin(), wanted.end(), [&](const auto& r) { return r.number == first; });
   const auto n_new = static_cast<std::size_t>(known - wanted.begin());

@@ -33,7 +33,7 @@ class RequestsModel : public QAbstractTableModel {
   enum Role { record_number_role = Qt::UserRole + 1, status_role, http_status_role };
 
   explicit RequestsModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
-  /// Rows that stay keep their index, so that a selection survives.
+  /// Replaces the records. Rows of records that remain keep their persistent index, so that a selection survives.
   void show_records(std::vector<app::RequestRecord> records);
   void set_filter(const QString& text);
   const app::RequestRecord* record_at(int row) const;
@@ -53,7 +53,7 @@ class RequestsModel : public QAbstractTableModel {
   RequestFilter filter_;
 };
 
-/// "422" or "Failed" with the error's number, else the word of the status.
+/// "422" or "Failed" with the number of the error, else the name of the status.
 QString status_word(const app::RequestRecord& record);
 
 }  // namespace lathe::ui

@@ -11,7 +11,7 @@ using engine::Json;
 
 constexpr const char* kPresets = "sampling/presets";
 constexpr const char* kModel = "Model";
-constexpr quint32 kSeeds = 0x80000000U;  // those that the field for a fixed seed takes
+constexpr quint32 kSeeds = 0x80000000U;  // the field for a fixed seed takes seeds below this
 
 Json json_of(const SamplingValues& v) {
   Json off = Json::array();
@@ -31,7 +31,7 @@ Json json_of(const SamplingValues& v) {
           {"off", off}};
 }
 
-/// Takes the value when it has the type of `into`: a hand-edited file must not bring the window down.
+/// Takes the value if it has the type of `into`: a hand-edited file must not crash the window.
 template <class T>
 void take(const Json& json, const char* key, T& into) {
   const auto found = json.find(key);
@@ -90,7 +90,8 @@ SamplingValues creative() {
   return v;
 }
 
-/// None when it says nothing about how tokens are drawn. Neutral values are rows that are off.
+/// The recommendation as values of the dock; none: the parameters say nothing about how tokens are drawn. Neutral values
+/// become rows that are off.
 std::optional<SamplingValues> recommended_values(const engine::SamplingParams& params) {
   SamplingValues v;
   v.temperature = params.temperature;
@@ -109,7 +110,7 @@ std::optional<SamplingValues> recommended_values(const engine::SamplingParams& p
   return any ? std::optional(v) : std::nullopt;
 }
 
-/// Presets say how tokens are drawn, not how long a reply may be or where it stops.
+/// Combines a preset, which says how tokens are drawn, with the length limit, stop strings, seed and logprobs of `other`.
 SamplingValues with_length_of(SamplingValues preset, const SamplingValues& other) {
   preset.max_tokens = other.max_tokens;
   preset.stop = other.stop;

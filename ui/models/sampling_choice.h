@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SamplingChoice: what the Sampling dock shows and the next request uses.
+// SamplingChoice: the sampling parameters that the Sampling dock shows and the next request uses.
 #pragma once
 
 #include <QObject>
@@ -12,7 +12,7 @@
 
 namespace lathe::ui {
 
-/// Every row has a value; a row that is off keeps it for when it is switched on again.
+/// Values of the dock's rows. A row that is switched off keeps its value for when it is switched on again.
 struct SamplingValues {
   double temperature = 0.8;
   std::int64_t top_k = 40;
@@ -23,12 +23,13 @@ struct SamplingValues {
   bool fixed_seed = false;
   std::uint64_t seed = 1;
   std::vector<std::string> stop;
-  QSet<QString> off{"repetition_penalty", "presence_penalty", "frequency_penalty", "logprobs"};  ///< by vLLM's names
+  /// rows that are switched off, by vLLM's names
+  QSet<QString> off{"repetition_penalty", "presence_penalty", "frequency_penalty", "logprobs"};
 
   bool operator==(const SamplingValues&) const = default;
 };
 
-/// Thread: GUI. Kept in the settings at every change.
+/// Thread: GUI. Saved in the settings at every change.
 class SamplingChoice : public QObject {
   Q_OBJECT
  public:
@@ -36,22 +37,22 @@ class SamplingChoice : public QObject {
 
   const SamplingValues& values() const { return values_; }
   void set_values(const SamplingValues& values);
-  /// As the engine takes it: rows that are off at their neutral value.
+  /// The values as the engine takes them: rows that are switched off have their neutral value.
   engine::SamplingParams params() const;
-  /// The same for a request that begins now: with a seed that was just drawn, unless it is fixed.
+  /// The values for a request that begins now: params() with a newly drawn seed, unless the seed is fixed.
   engine::SamplingParams draw_params();
-  /// The seed of the last request, so that its reply can be had again.
+  /// The seed of the last request, with which its reply can be repeated.
   std::optional<std::uint64_t> last_seed() const { return last_seed_; }
 
-  /// What the loaded model's checkpoint recommends; one that recommends nothing has the defaults of SamplingParams. It holds
-  /// until the user chooses something else.
+  /// Sets the recommendation of the loaded model's checkpoint; one that recommends nothing gets the defaults of
+  /// SamplingValues. It holds until the user chooses another preset or value.
   void set_recommended(const engine::SamplingParams& recommended);
 
-  /// "Model" when the model recommends something, "Greedy", "Balanced", "Creative", then the user's own, then "Custom".
+  /// "Model" if the model recommends something, "Greedy", "Balanced", "Creative", then the user's presets, then "Custom".
   QStringList presets() const;
-  QString preset() const;  ///< "Custom" when the values equal none
+  QString preset() const;  ///< "Custom" if the values equal no preset
   void choose_preset(const QString& name);
-  /// What is wrong with the name; empty: saved.
+  /// Saves the values under a name. Returns the problem with the name; empty: saved.
   QString save_preset(const QString& name);
   void remove_preset(const QString& name);
   bool is_own(const QString& name) const;
@@ -65,7 +66,7 @@ class SamplingChoice : public QObject {
 
   app::Settings& settings_;
   SamplingValues values_;
-  QString chosen_;  ///< the preset that the user chose last; "Model" when none
+  QString chosen_;  ///< the preset that the user chose last; "Model": none
   std::optional<SamplingValues> recommended_;
   std::optional<std::uint64_t> last_seed_;
 };

@@ -7,7 +7,8 @@
 namespace lathe::ui {
 namespace {
 
-// Points a span: enough for a point a pixel or two in a chart 300 pixels wide, few enough to replot in under a millisecond.
+// Samples per span: enough for a point per one or two pixels in a chart 300 pixels wide, few enough to replot in under a
+// millisecond.
 constexpr std::array<double, 3> kBucketSeconds{0.1, 0.5, 5.0};
 constexpr std::size_t kMaxSamples = 720;
 
@@ -33,8 +34,8 @@ void SeriesHistory::append(double time_s, const std::vector<double>& values) {
 void SeriesHistory::append(Ring& ring, double time_s, const std::vector<double>& values) const {
   const bool opens_bucket = ring.samples.empty() || time_s >= ring.bucket_begin_s + ring.bucket_s;
   if (opens_bucket) {
-    // Erasing at the front moves 720 small samples ten times a second at most: cheaper than a ring that every reader must
-    // unroll.
+    // Erasing at the front moves 720 small samples at most ten times a second: cheaper than a ring buffer that every reader
+    // must unroll.
     if (ring.samples.size() == kMaxSamples) ring.samples.erase(ring.samples.begin());
     ring.bucket_begin_s = time_s;
     ring.samples.push_back({time_s, std::vector<double>(n_series_, std::numeric_limits<double>::quiet_NaN())});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SeriesHistory: the samples of a live chart over half a minute, five minutes and an hour, each in a ring of its own.
+// SeriesHistory: the samples of a live chart over half a minute, five minutes and an hour, with one ring for each span.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@ inline constexpr std::array<Span, 3> kSpans{Span::half_minute, Span::five_minute
 /// Units: seconds.
 double seconds_of(Span span);
 
-/// A bucket's mean of every series. NaN: nothing was measured.
+/// The mean of each series over a bucket of time. NaN: nothing was measured.
 struct Sample {
   double time_s = 0;
   std::vector<double> values;
 };
 
-/// Units: seconds on any steady clock, rising. Invariant: at most 720 samples a span, whatever the rate of append().
+/// Units: seconds of any steady clock, rising. Invariant: at most 720 samples per span, whatever the rate of append().
 class SeriesHistory {
  public:
   explicit SeriesHistory(std::size_t n_series);
   void append(double time_s, const std::vector<double>& values);
-  /// Oldest first.
+  /// The samples of a span, oldest first.
   const std::vector<Sample>& samples(Span span) const;
   bool empty() const { return samples(Span::half_minute).empty(); }
 
@@ -34,7 +34,7 @@ class SeriesHistory {
     double bucket_s = 0;
     double bucket_begin_s = -1;
     std::vector<Sample> samples;
-    std::vector<int> n_merged;  ///< of the last sample, per series
+    std::vector<int> n_merged;  ///< values merged into the last sample, per series
   };
   void append(Ring& ring, double time_s, const std::vector<double>& values) const;
 

@@ -7,7 +7,7 @@ namespace lathe::ui {
 namespace {
 
 struct Found {
-  std::optional<kernels::Ceilings> ceilings;  ///< none: the look was given up
+  std::optional<kernels::Ceilings> ceilings;  ///< none: the measurement was given up
   std::optional<double> seconds;
 };
 
@@ -28,14 +28,14 @@ std::optional<ForecastTime> SweepForecast::of(const app::SweepPlan& plan, const 
                                               const std::optional<engine::ModelInfo>& info, bool may_measure) {
   if (const auto seconds = app::estimated_seconds(plan, rates_, measured)) return ForecastTime{*seconds, false};
   if (!info || !plan.target.url.empty() || !has_rates_) return {};
-  if (plan.options.device != "cpu") return {};  // what is measured are the processors
+  if (plan.options.device != "cpu") return {};  // the ceilings are those of the processors
   const std::string key = engine::dump_json(app::to_json(plan));
   if (key != asked_ && !is_looking_ && (ceilings_ || may_measure)) find_least(plan, key, *info);
   if (key != asked_ || is_looking_ || !least_) return {};
   return ForecastTime{*least_, true};
 }
 
-/// One at a time: who asks for another plan meanwhile is told by changed() to ask again.
+/// Runs one at a time: a caller that asks for another plan meanwhile is notified by changed() and asks again.
 void SweepForecast::find_least(const app::SweepPlan& plan, const std::string& key, const engine::ModelInfo& info) {
   is_looking_ = true;
   asked_ = key;

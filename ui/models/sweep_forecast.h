@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepForecast: how long a plan takes, before it has measured anything itself.
+// SweepForecast: the time that a plan will take, before it has measured anything itself.
 #pragma once
 
 #include <QObject>
@@ -16,31 +16,33 @@
 
 namespace lathe::ui {
 
-/// At the rates of earlier sweeps, or else the least that the machine allows.
+/// The time at the rates of earlier sweeps, or else the least time that the machine allows.
 struct ForecastTime {
   double seconds = 0;
   bool is_least = false;
 };
 
-/// What this machine can do at most; nothing where it could not be measured. Takes all cores for about a second.
+/// The ceilings of this machine; nothing if they could not be measured. Takes all cores for about a second.
 kernels::Ceilings measured_ceilings();
 
-/// Thread: GUI. The least time is found in the background; changed() says that an answer may be another now.
+/// Thread: GUI. The least time is computed in the background; changed() says that of() may answer differently now.
 class SweepForecast : public QObject {
   Q_OBJECT
  public:
   SweepForecast(Background& background, QObject* parent, std::function<kernels::Ceilings()> measure = measured_ceilings)
       : QObject(parent), background_(background), measure_(std::move(measure)) {}
-  /// Before it the least time is not looked for: a kept sweep may know better.
+  /// Sets the rates of earlier sweeps. The least time is not computed before this call, because a saved sweep may know
+  /// better.
   void set_rates(std::vector<app::KnownRate> rates);
-  /// None while nothing is known. `measured`: what is done there takes no time. `info`: of the plan's model, if it is known.
-  /// `may_measure`: nothing else computes, and the machine's ceilings may be measured, once.
+  /// The time of a plan; none while nothing is known. `measured`: runs that are already measured take no time. `info`:
+  /// metadata of the plan's model, if known. `may_measure`: nothing else computes, so the machine's ceilings may be
+  /// measured, once.
   std::optional<ForecastTime> of(const app::SweepPlan& plan, const app::SweepReport* measured,
                                  const std::optional<engine::ModelInfo>& info, bool may_measure);
-  /// Calls `then` once it can have the machine alone: at once, or after the measurement that has begun. One that has not is
-  /// given up. Requires: !is_awaited().
+  /// Calls `then` once it can have the machine alone: at once, or after a measurement that has begun. A measurement that has
+  /// not begun is given up. Requires: !is_awaited().
   void make_way(std::function<void()> then);
-  bool is_awaited() const { return then_ != nullptr; }  ///< a measurement is at work, and make_way() waits for it
+  bool is_awaited() const { return then_ != nullptr; }  ///< a measurement is running, and make_way() waits for it
 
  Q_SIGNALS:
   void changed();
@@ -54,9 +56,9 @@ class SweepForecast : public QObject {
   std::vector<app::KnownRate> rates_;
   bool has_rates_ = false;
   std::optional<kernels::Ceilings> ceilings_;
-  std::string asked_;  ///< plan of least_, as text
+  std::string asked_;  ///< plan of least_, as JSON text
   bool is_looking_ = false;
-  std::shared_ptr<std::atomic<Look>> look_;  ///< of the last measurement that was asked for; null: none was
+  std::shared_ptr<std::atomic<Look>> look_;  ///< state of the last requested measurement; null: none was requested
   std::function<void()> then_;
   std::optional<double> least_;
 };

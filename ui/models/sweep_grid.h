@@ -11,21 +11,21 @@ namespace lathe::ui {
 
 struct SweepGrid {
   QStringList rows, columns;
-  std::vector<std::size_t> first_cells;  ///< of the rows
-  std::size_t stride = 1;                ///< from column to column
+  std::vector<std::size_t> first_cells;  ///< first cell of each row
+  std::size_t stride = 1;                ///< distance in cells from column to column
   std::size_t cell(int row, int column) const {
     return first_cells[static_cast<std::size_t>(row)] + static_cast<std::size_t>(column) * stride;
   }
 };
-/// How far apart cells are that differ in the next value of a variable alone.
+/// Distance in cells between two cells that differ only in neighbouring values of a variable.
 std::size_t stride_of(const app::SweepPlan& plan, std::size_t variable);
-/// The variable that lies across where nobody chose one: the last.
+/// The variable whose values are the columns unless the user chose one: the last.
 std::size_t usual_axis(const app::SweepPlan& plan);
-/// `axis`: the index of a variable.
+/// The grid of a plan. `axis`: index of the variable whose values are the columns.
 SweepGrid grid_of(const app::SweepPlan& plan, std::size_t axis);
 inline SweepGrid grid_of(const app::SweepPlan& plan) { return grid_of(plan, usual_axis(plan)); }
 
-/// The same sweep with `axis` as its last variable.
+/// A sweep whose variables are reordered so that `axis` is the last, with the cells renumbered.
 struct TurnedSweep {
   app::SweepPlan plan;
   app::SweepReport report;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepSort: the rows of a SweepTable in the order of a column; those that have nothing in it are the last, up and down.
+// SweepSort: the rows of a SweepTable sorted by a column; rows without a value in it are last, ascending and descending.
 #pragma once
 
 #include <QSortFilterProxyModel>

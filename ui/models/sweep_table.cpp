@@ -10,7 +10,7 @@
 namespace lathe::ui {
 namespace {
 
-/// What verdicts are about.
+/// The metric that differences and verdicts are about.
 std::size_t judged_metric(const app::SweepPlan& plan) { return app::metric_index(app::main_metrics(plan).front()); }
 
 bool is_checksum(std::size_t metric) { return app::sweep_metrics()[metric].unit == app::kChecksumUnit; }
@@ -56,7 +56,7 @@ void SweepTable::choose_columns() {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     columns_.push_back({Kind::metric, shown[i]});
     if (i != place || !baseline_) continue;
-    // Beside what is judged: the end of a wide table is out of sight.
+    // Inserted after the judged metric, because the end of a wide table is out of sight.
     columns_.push_back({Kind::difference, 0});
     columns_.push_back({Kind::verdict, 0});
   }

@@ -13,30 +13,31 @@ namespace lathe::ui {
 class SweepTable : public QAbstractTableModel {
   Q_OBJECT
  public:
-  /// sort_role: nothing where there is no value.
+  /// Roles of data(); sort_role has no value where the cell has none.
   enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role, failed_role, skipped_role, cell_role };
   enum class Kind { variable, metric, difference, runs, verdict };
   struct Column {
     Kind kind;
-    std::size_t index;  ///< of the variable or the metric
+    std::size_t index;  ///< index of the variable or of the metric
   };
 
   explicit SweepTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
   void show_sweep(const app::SweepStatus& status);
-  /// Rows are compared with the cell that has this value of one variable, and of all others their own.
+  /// The value that rows are compared with: each row with the cell that has this value of `variable`, and the row's values
+  /// of all other variables.
   struct Baseline {
-    std::size_t variable, value;  ///< indices
+    std::size_t variable, value;  ///< index of the variable, and of the value in it
     bool operator==(const Baseline&) const = default;
   };
-  void set_baseline(std::optional<Baseline> baseline);  ///< none: rows are compared with nothing
+  void set_baseline(std::optional<Baseline> baseline);  ///< none: no comparison
   const std::optional<Baseline>& baseline() const { return baseline_; }
-  void set_metrics(std::vector<std::size_t> metrics);  ///< none: those that belong to what the plan measures
-  std::vector<std::size_t> metrics() const;            ///< that are shown
+  void set_metrics(std::vector<std::size_t> metrics);  ///< none: the metrics that belong to what the plan measures
+  std::vector<std::size_t> metrics() const;            ///< the shown metrics
   const std::vector<Column>& columns() const { return columns_; }
   std::optional<std::size_t> cell_at(int row) const;
-  /// What a column is about, in every sweep that has one of it: the name of the variable or of the metric. Empty: none.
+  /// The name of the variable or the metric of a column, which finds the same column in other sweeps; empty: no such column.
   QString meaning_of(int column) const;
-  int column_of(const QString& meaning) const;  ///< -1: there is none
+  int column_of(const QString& meaning) const;  ///< -1: none
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -49,9 +50,10 @@ class SweepTable : public QAbstractTableModel {
     const app::CellResult* result;
   };
   void choose_columns();
-  std::size_t first_metric() const;  ///< requires: there is a column of one
+  std::size_t first_metric() const;  ///< requires: a column has a metric
   std::optional<std::size_t> base_cell_of(std::size_t cell) const;
-  const app::CellResult* baseline_of(std::size_t cell) const;  ///< null: it is the baseline, or there is no result of it
+  /// null: the cell is the baseline, or the baseline has no result
+  const app::CellResult* baseline_of(std::size_t cell) const;
   QVariant text(const Row& row, const Column& column) const;
   QVariant sort_key(const Row& row, const Column& column) const;
   std::optional<double> difference(const Row& row) const;
@@ -60,7 +62,7 @@ class SweepTable : public QAbstractTableModel {
   app::SweepStatus status_;
   std::vector<Column> columns_;
   std::vector<std::size_t> chosen_;
-  bool shows_judged_ = true;  ///< has the metric as a column that differences and verdicts are about
+  bool shows_judged_ = true;  ///< the metric of differences and verdicts has a column
   std::vector<Row> rows_;
   std::optional<Baseline> baseline_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the user folds stays folded in the next window.
+// Fold memory: keeps sections folded or open as the user left them, across windows.
 #pragma once
 
 #include "ui/state/ui_state.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::ui {
 
-/// Opens or folds the section as it was left, and keeps what happens to it. `state` outlives it.
+/// Opens or folds the section as `state` has it, and saves every change there. Requires: `state` outlives the section.
 inline void remember_fold(Section& section, UiState& state) {
   const QString key = QStringLiteral("sections/") + section.objectName();
   section.set_open(state.get(key, section.is_open()).toBool());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panel: a page or a dock of the window, and the table that names them all.
+// Panel: a page or a dock of the window, and the table of all panels.
 #pragma once
 
 #include <QWidget>
@@ -20,7 +20,7 @@ class LoadChoice;
 class Conversation;
 class ReplyWriter;
 
-/// What a panel is given. Everything in it outlives the panel.
+/// The objects that a panel works with. All of them outlive the panel.
 struct PanelContext {
   app::Workbench& workbench;
   Bridge& bridge;
@@ -35,24 +35,24 @@ struct PanelContext {
   ReplyWriter& writer;         ///< the reply that is being written into it
 };
 
-/// Rules: connects the actions it does with context.actions.on(); asks bridge.watch(this, ...) for what it shows; every
-/// control has an object name; nothing is painted or computed while hidden.
+/// Rules: a panel connects the actions that it performs with context.actions.on(); asks bridge.watch(this, ...) for what it
+/// shows; every control has an object name; nothing is painted or computed while hidden.
 class Panel : public QWidget {
   Q_OBJECT
  public:
   explicit Panel(QWidget* parent) : QWidget(parent) {}
-  /// Controls for the title row of its dock (24 high); null for none. Called once. The dock owns them.
+  /// Controls for the title row of the panel's dock (24 px high); null for none. Called once. The dock owns them.
   virtual QWidget* title_tools() { return nullptr; }
-  /// Called by the shell whenever it comes into view: its page was chosen, its dock shown, its tab raised.
+  /// Called by the shell whenever the panel comes into view: its page was chosen, its dock shown, its tab raised.
   virtual void came_into_view() {}
-  /// Whether anybody can see it. A dock behind another tab is "visible" for Qt, yet not seen.
+  /// True if some part of the panel can be seen. Qt counts a dock under another tab as "visible", too.
   bool seen() const { return isVisible() && !window()->isMinimized() && !visibleRegion().isEmpty(); }
 };
 
 enum class PanelArea { page, left, right, bottom };
 
 struct PanelDescriptor {
-  const char* id;  ///< "chat": object name of the panel, "dock.<id>" of its dock
+  const char* id;  ///< "chat": object name of the panel; its dock is named "dock.<id>"
   const char* title;
   const char* icon;
   PanelArea area;

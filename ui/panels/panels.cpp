@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// THE TABLE of panels. A new one is a folder here, and its line.
+// THE TABLE of panels. A new panel is a folder here and one line of this table.
 #include <QCoreApplication>
 #include <array>
 

@@ -10,7 +10,7 @@
 
 namespace lathe::ui {
 
-/// How well `words` fit `text`: higher is better, 0 not at all. Every word must begin a word of the text, or be in it.
+/// How well `words` match `text`: higher is better, 0 not at all. Every word must begin a word of the text or occur in it.
 int palette_score(const QString& words, const QString& text);
 
 class CommandPalette : public QFrame {

@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-/// Looks like a field, acts like a button.
+/// A button that looks like a text field.
 class PaletteField final : public QToolButton {
  public:
   PaletteField(const Theme& theme, const QString& keys, QWidget* parent) : QToolButton(parent), theme_(theme), keys_(keys) {}
@@ -69,7 +69,7 @@ void Corner::set_compact(bool compact) {
   compact_ = compact;
   field_->setText(compact ? tr("Actions") : tr("Search actions"));
   field_->setFixedSize(theme_.px(compact ? 190 : 300), theme_.px(26));
-  // A menu bar gives its corner a place when it gets a size of its own, not when the corner's changes.
+  // A menu bar lays its corner out when the bar is resized, not when the corner is.
   if (auto* bar = qobject_cast<QMenuBar*>(parentWidget()); bar != nullptr && bar->cornerWidget() == this)
     bar->setCornerWidget(this);
 }

@@ -15,7 +15,7 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// Connects and leaves again, through the library that Qt's own plugin uses.
+/// Connects to the X server and disconnects, through the library that Qt's own plugin uses.
 bool x_display_answers() {
   void* library = dlopen("libxcb.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;

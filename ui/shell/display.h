@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether a window can be opened at all, asked before Qt would abort over it.
+// Display: tells whether a window can be opened, before Qt would abort because none can.
 #pragma once
 
 #include <string>
 
 namespace lathe::ui {
 
-/// Empty when a display answers; else what is missing, in one line.
+/// Empty if a display answers; else the missing thing, in one line.
 std::string why_no_display();
 
 }  // namespace lathe::ui

@@ -13,14 +13,14 @@ namespace {
 
 constexpr int kLeftWidth = 304, kRightWidth = 300, kStateVersion = 1;
 
-/// Of the docks at the bottom, in the layout Serving at 1440 x 900.
+/// Size of a bottom dock in the layout Serving at 1440 x 900.
 struct BottomSize {
   const char* id;
   int width, height;
 };
 constexpr BottomSize kBottomSizes[] = {{"requests", 1326, 264}, {"monitor", 864, 233}, {"kv", 462, 233}};
 
-/// Holds the panel, and above it the title tools while the dock's tab is its title.
+/// Holds the panel, and above it the title tools while the dock's tab replaces its title bar.
 class DockBody final : public QWidget {
  public:
   DockBody(const Theme& theme, QWidget* panel, QWidget* tools, QWidget* parent) : QWidget(parent), tools_(tools) {
@@ -81,9 +81,7 @@ void DockLayout::make_dock(const PanelDescriptor& descriptor) {
   entries_.push_back({&descriptor, dock, panel});
   connect(title, &DockTitle::maximise_asked, this, [this, dock] { toggle_maximised(dock); });
   connect(dock, &QDockWidget::visibilityChanged, this, [this, panel](bool visible) {
-    if (visible)
-      QMetaObject::invokeMethod(
-          panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
+    if (visible) QMetaObject::invokeMethod(panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
     update_titles();
     Q_EMIT changed();
   });
@@ -108,7 +106,7 @@ void DockLayout::make_strip() {
   connect(&context_.bridge, &Bridge::model_changed, this, &DockLayout::update_strip);
   connect(&context_.load, &LoadChoice::fit_changed, this, &DockLayout::update_strip);
   connect(&context_.load, &LoadChoice::changed, this, &DockLayout::update_strip);
-  // A column of its own beside the rail.
+  // A separate column, to the right of the rail.
   window_.addToolBarBreak(Qt::LeftToolBarArea);
   window_.addToolBar(Qt::LeftToolBarArea, strip);
   strip_->hide();
@@ -143,8 +141,8 @@ Qt::DockWidgetArea DockLayout::qt_area(PanelArea area) const {
   return area == PanelArea::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
 }
 
-/// Left docks share one tab row; at the bottom Requests lies over the others, which stand side by side, the log behind the
-/// last.
+/// Puts the left docks in one tab row. At the bottom, Requests is above the others, which are next to each other, with the
+/// log as a tab under the last.
 void DockLayout::place_docks() {
   QDockWidget* first_left = nullptr;
   QDockWidget* first_right = nullptr;
@@ -192,7 +190,7 @@ void DockLayout::apply_preset(const QString& name) {
 void DockLayout::size_docks() {
   const Theme& theme = context_.theme;
   for (const DockEntry& entry : entries_) {
-    // Side panels are drawn for their width; before the first show resizeDocks() alone has no effect.
+    // Side panels are designed for one width; before the first show resizeDocks() alone has no effect.
     if (entry.descriptor->area == PanelArea::left) entry.dock->setMinimumWidth(theme.px(kLeftWidth));
     if (entry.descriptor->area == PanelArea::right) entry.dock->setMinimumWidth(theme.px(kRightWidth));
     if (!entry.dock->isVisibleTo(&window_) || entry.dock->isFloating()) continue;
@@ -281,7 +279,7 @@ void DockLayout::toggle_maximised(QDockWidget* dock) {
 }
 
 bool DockLayout::eventFilter(QObject* object, QEvent* event) {
-  // Qt makes and drops the tab bars of docks by itself.
+  // Qt makes and removes the tab bars of docks by itself.
   if (event->type() == QEvent::ChildAdded || event->type() == QEvent::LayoutRequest) update_titles();
   return QObject::eventFilter(object, event);
 }

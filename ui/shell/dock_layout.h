@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DockLayout: makes the docks of the panel table, arranges them by presets, folds them on narrow windows, remembers them.
+// DockLayout: the docks of the panel table: makes them, arranges them by presets, folds them on narrow windows, and saves
+// their layout.
 #pragma once
 
 #include <QDockWidget>
@@ -12,7 +13,8 @@
 
 namespace lathe::ui {
 
-/// A dock and its panel. The panel's title tools lie in the title, or over the panel while a tab is the title.
+/// A dock and its panel. The panel's title tools are in the dock's title bar, or above the panel while a tab replaces the
+/// title bar.
 struct DockEntry {
   const PanelDescriptor* descriptor = nullptr;
   QDockWidget* dock = nullptr;
@@ -28,7 +30,7 @@ class DockLayout : public QObject {
   QDockWidget* dock(const QString& id) const;
   void raise(const QString& id);
 
-  /// "chat", "serving", "everything": which docks are open and where.
+  /// Applies "chat", "serving", "benchmark" or "everything": which docks are open, and where.
   void apply_preset(const QString& name);
   bool restore(const QByteArray& state);
   QByteArray saved() const;
@@ -36,11 +38,11 @@ class DockLayout : public QObject {
   bool area_visible(PanelArea area) const;
   void set_area_visible(PanelArea area, bool visible);
 
-  /// Under 1180 px: left docks fold into a strip, and one side dock stays open.
+  /// Folds the left docks into a strip in windows under 1180 px, and leaves one side dock open.
   void set_narrow(bool narrow);
   bool narrow() const { return narrow_; }
 
-  /// The dock with the focus takes the place of the page, and back.
+  /// Lets the dock take the space of the page; again: undoes this.
   void toggle_maximised(QDockWidget* dock);
 
  Q_SIGNALS:

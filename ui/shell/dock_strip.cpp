@@ -46,7 +46,7 @@ void DockStripItem::paintEvent(QPaintEvent*) {
   const int side = theme_.px(kIcon);
   theme_.icon(icon_).paint(&painter, QRect((width() - side) / 2, theme_.px(12), side, side));
   painter.save();
-  // The rest reads downwards.
+  // Name and fact are written from top to bottom.
   painter.translate(width(), 0);
   painter.rotate(90);
   int x = theme_.px(12 + kIcon + 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DockStrip: the folded left docks of a narrow window: icon, name upwards, and one fact.
+// DockStrip: the folded left docks of a narrow window: for each its icon, its name turned by 90 degrees, and one fact.
 #pragma once
 
 #include <QAbstractButton>

@@ -15,10 +15,10 @@ namespace lathe::ui {
 namespace {
 
 struct Dragged {
-  QStringList files, elsewhere;  ///< paths; addresses that are not of this computer
+  QStringList files, elsewhere;  ///< paths of this computer; addresses of other computers
 };
 
-/// A text that is dragged has no addresses, or addresses of pages: these are for the field under it.
+/// The files of a drag. Dragged text has no addresses, or addresses of web pages, which belong to the field under it.
 Dragged dragged_in(const QMimeData* data) {
   Dragged dragged;
   if (data == nullptr || !data->hasUrls()) return dragged;
@@ -39,7 +39,7 @@ FileTaker* taker_at(QWidget& receiver, const QPoint& point) {
   return nullptr;
 }
 
-/// Fields take text by themselves.
+/// True for text fields, which take dropped text by themselves.
 bool takes_text(const QWidget& receiver) { return receiver.testAttribute(Qt::WA_InputMethodEnabled); }
 
 QString name_of(const QString& file) {
@@ -69,10 +69,10 @@ bool FileDrop::eventFilter(QObject* object, QEvent* event) {
   if (type != QEvent::DragEnter && type != QEvent::DragMove && type != QEvent::Drop) return false;
   auto* widget = qobject_cast<QWidget*>(object);
   if (widget == nullptr || !is_mine(*widget)) return false;
-  auto* drop = static_cast<QDropEvent*>(event);  // the base of all three
+  auto* drop = static_cast<QDropEvent*>(event);  // base class of the three event types
   const Dragged dragged = dragged_in(drop->mimeData());
   if (dragged.files.isEmpty() && (dragged.elsewhere.isEmpty() || takes_text(*widget))) return false;
-  // A file manager may offer to move them, and would then delete its own.
+  // Only copies: a file manager may offer to move the files, and would then delete them.
   drop->setDropAction(Qt::CopyAction);
   drop->accept();
   if (type != QEvent::Drop) return true;
@@ -84,7 +84,7 @@ bool FileDrop::eventFilter(QObject* object, QEvent* event) {
 
 void FileDrop::take(const QStringList& files, FileTaker* taker) {
   const QString model = taker != nullptr && !taker->leaves_models() ? QString() : model_of_files(files);
-  // config.json is a text, too: only a whole model is not meant for a field of text.
+  // A JSON file is text, too, so a text field takes it; any other file of a model opens the model.
   const bool is_text =
       taker != nullptr && QFileInfo(files.front()).isFile() && files.front().endsWith(QLatin1String(".json"));
   if (!model.isEmpty() && !is_text) return Q_EMIT model_dropped(model);
@@ -104,7 +104,7 @@ QString model_of_files(const QStringList& files) {
       continue;
     }
     if (first.empty()) first = model;
-    // The files of a set have one name.
+    // GGUF files that are parts of one checkpoint share a name.
     models.insert(engine::is_gguf_file(model) ? engine::checkpoint_name(model) : model);
   }
   return models.size() == 1 ? QString::fromStdString(first) : QString();

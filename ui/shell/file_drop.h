@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FileDrop: files and folders that are dropped on the window: taken by the widget under them that has a use for them, else
-// opened as a model, else refused in words.
+// FileDrop: handles files and folders that are dropped on the window: the widget under them takes them if it can use them,
+// else they are opened as a model, else refused with a sentence.
 #pragma once
 
 #include <QDropEvent>
@@ -14,7 +14,7 @@ namespace lathe::ui {
 class FileDrop : public QObject {
   Q_OBJECT
  public:
-  /// `window` owns it. Docks that float belong to it too.
+  /// `window` owns the FileDrop, which also handles the floating docks of the window.
   explicit FileDrop(QWidget& window);
 
  Q_SIGNALS:
@@ -31,9 +31,9 @@ class FileDrop : public QObject {
   QWidget& window_;
 };
 
-/// The one model that the files are or belong to; empty: there is none, or there are several.
+/// The model that the files are or belong to; empty: none, or several.
 QString model_of_files(const QStringList& files);
-/// A sentence: the reason that they are no model, and what to do with them.
+/// A sentence: the reason why the files are no model, and what to do with them.
 QString why_no_model(const QStringList& files);
 
 }  // namespace lathe::ui

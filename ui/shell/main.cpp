@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The program `lathe`: a command when the arguments name one, else the window.
+// Program `lathe`: runs a command if the arguments name one, else opens the window.
 #include <QApplication>
 #include <QIcon>
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace lathe;
 
-/// Options of Qt's own that have a value; QApplication takes them from argv.
+/// Options of Qt that have a value; QApplication takes them from argv.
 constexpr std::array<std::string_view, 10> kQtOptions = {"platform",        "platformpluginpath", "platformtheme", "plugin",
                                                          "style",           "stylesheet",         "session",       "display",
                                                          "qwindowgeometry", "qwindowtitle"};
@@ -29,7 +29,7 @@ std::vector<std::string> without_qt_options(const std::vector<std::string>& argu
     const std::string_view all = arguments[i];
     const std::string_view name = all.substr(std::min(all.find_first_not_of('-'), all.size()));
     const bool is_option = all.starts_with('-') && std::find(kQtOptions.begin(), kQtOptions.end(), name) != kQtOptions.end();
-    if (is_option) ++i;  // its value
+    if (is_option) ++i;  // skips the value of the option
     else ours.push_back(arguments[i]);
   }
   return ours;

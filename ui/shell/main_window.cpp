@@ -26,16 +26,17 @@ namespace {
 
 constexpr int kNarrowBelow = 1180;
 constexpr int kMessageMs = 10'000;
-constexpr int kKeepAfterMs = 400;  // a kill loses at most this much of the geometry
+constexpr int kKeepAfterMs = 400;  // a kill loses at most this much of the changed geometry
 
-/// The model that a file belongs to: a GGUF file is one, others lie in its folder.
+/// The model that a file belongs to: a GGUF file is a model itself, other files belong to their folder.
 std::string model_of(const QString& path) {
   const QFileInfo file(path);
   const bool is_part = file.fileName() == QStringLiteral("config.json") || file.suffix() == QStringLiteral("safetensors");
   return (is_part ? file.absolutePath() : path).toStdString();
 }
 
-/// What would be cut off: "3 requests and a sweep at 14 of 40 cells are still running."; empty: nothing.
+/// Text about the work that closing would cut off: "3 requests and a sweep at 14 of 40 cells are still running."; empty:
+/// none.
 QString busy_text(int n_requests, const app::SweepStatus& sweep) {
   QStringList busy;
   if (n_requests > 0)
@@ -49,7 +50,7 @@ QString busy_text(int n_requests, const app::SweepStatus& sweep) {
                                              : MainWindow::tr("%1 are still running.").arg(words);
 }
 
-/// What becomes of it.
+/// Text about the results that are kept of the work that closing cuts off.
 QString kept_text(int n_requests, const app::SweepStatus& sweep) {
   QStringList words;
   if (n_requests > 0) words << MainWindow::tr("What was written so far is kept in its chat and marked as stopped.");
@@ -95,7 +96,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   keep_timer_.setSingleShot(true);
   keep_timer_.setInterval(kKeepAfterMs);
   connect(&keep_timer_, &QTimer::timeout, this, &MainWindow::keep_state);
-  // The session ends: what follows may be a kill, so everything is kept before this returns.
+  // A kill may follow the end of the session, so everything is saved before this signal handler returns.
   connect(qApp, &QGuiApplication::commitDataRequest, this, &MainWindow::keep_everything);
   connect(qApp, &QGuiApplication::screenRemoved, this, [this] { bring_onto_screens(false); }, Qt::QueuedConnection);
   restore_state();
@@ -319,7 +320,7 @@ void MainWindow::restore_state() {
   const bool restored = !geometry.isEmpty() && restoreGeometry(geometry);
   const QByteArray docks = state_.get(QStringLiteral("window/docks")).toByteArray();
   if (!docks.isEmpty()) docks_->restore(docks);
-  // The first window of all has the size it is drawn for.
+  // At the first start the window has its designed size, which needs no correction.
   if (restored) bring_onto_screens(state_.get(QStringLiteral("window/screens")).toString() == screens_now());
   const engine::Json last_page = workbench_.settings().get("window/page");
   show_page(QStringLiteral("chat"));
@@ -329,7 +330,7 @@ void MainWindow::restore_state() {
   update_dock_toggles();
 }
 
-/// Its screen may be gone since, or smaller.
+/// Moves the window and its floating docks onto the screens: their screen may be gone or smaller.
 void MainWindow::bring_onto_screens(bool same_screens) {
   bring_onto_screen(*this, same_screens);
   for (QWidget* child : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
@@ -362,7 +363,7 @@ void MainWindow::keep_everything() {
 
 void MainWindow::close_without_asking() {
   ask_ = false;
-  // A dialog that waits for an answer is over this window; it would keep the program.
+  // An open dialog would keep the program running.
   QApplication::closeAllWindows();
   close();
   QCoreApplication::exit(0);

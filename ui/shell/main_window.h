@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// MainWindow: the frame: rail, pages, docks, menus, status bar, and what happens when it opens and closes.
+// MainWindow: the frame: rail, pages, docks, menus, status bar, and the work done when it opens and closes.
 #pragma once
 
 #include <QMainWindow>
@@ -28,15 +28,15 @@
 
 namespace lathe::ui {
 
-/// Thread: GUI. `workbench` and `theme` outlive it.
+/// Thread: GUI. Requires: `workbench` and `theme` outlive the window.
 class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
   MainWindow(app::Workbench& workbench, Theme& theme);
   ~MainWindow() override;
 
-  /// Loads `path`, or when it is empty what was loaded last (at first: the bundled model). `options` of the engine, name and
-  /// value, go over those saved for it.
+  /// Loads `path`; empty: the model that was loaded last (at the first start: the bundled model). `options` of the engine,
+  /// name and value, override those saved for the model.
   void start(const std::string& path, const std::vector<std::pair<std::string, std::string>>& options = {});
   void show_page(const QString& id);
   QString page() const;
@@ -53,7 +53,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void moveEvent(QMoveEvent* event) override;
-  /// F1, unlike the menu, opens the manual at the control with the focus.
+  /// Opens the manual at the control with the focus on F1; the menu opens it without a control.
   bool eventFilter(QObject* watched, QEvent* event) override;
   void changeEvent(QEvent* event) override;
 
@@ -76,7 +76,7 @@ class MainWindow : public QMainWindow {
   void tell_problem();
   void choose_theme(const QString& name);
   void open_model_dialog();
-  /// A file or folder that was opened or dropped.
+  /// Chooses the model of a file or folder that was opened or dropped.
   void choose_file(const QString& file);
   void open_manual(const ManualTarget& target);
   bool may_close();
@@ -97,7 +97,7 @@ class MainWindow : public QMainWindow {
   Rail* rail_ = nullptr;
   DockLayout* docks_ = nullptr;
   CommandPalette* palette_ = nullptr;
-  ManualWindow* manual_ = nullptr;  ///< made when it is first opened
+  ManualWindow* manual_ = nullptr;  ///< null until the manual is first opened
   QToolButton* palette_field_ = nullptr;
   QTimer keep_timer_;
   bool ask_ = true, restored_ = false, problem_told_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Source: signalfd(2). No handler runs, so nothing global is needed to reach the window.
+// Source: signalfd(2). No signal handler runs, so no global variable is needed to reach the window.
 #include "ui/shell/quit_signals.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ QuitSignals::~QuitSignals() {
 }
 
 void QuitSignals::watch() {
-  // Without a descriptor (there are none left) the signals end the program as they always did.
+  // Without a file descriptor (none is left) the signals end the program by default.
   if (fd_ < 0) {
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     return;

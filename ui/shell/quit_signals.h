@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// QuitSignals: SIGINT, SIGTERM and SIGHUP as a signal of Qt, so that the window closes as if its user had closed it.
+// QuitSignals: SIGINT, SIGTERM and SIGHUP as a Qt signal, so that the window closes as if its user had closed it.
 #pragma once
 
 #include <csignal>
@@ -10,18 +10,18 @@
 
 namespace lathe::ui {
 
-/// Blocks the three from its making on, in this thread and those that it starts.
-/// Requires: made before other threads are, and before QApplication; watch() is called after that.
+/// Blocks the three signals in the constructor's thread and in every thread that it starts later.
+/// Requires: constructed before other threads and before QApplication; watch() is called after QApplication is constructed.
 class QuitSignals : public QObject {
   Q_OBJECT
  public:
   QuitSignals();
   ~QuitSignals() override;
-  /// From here on they are told; one that came before is told at once.
+  /// Reports signals from now on; one that came before is reported at once.
   void watch();
 
  Q_SIGNALS:
-  /// Once. A second one of them ends the program there and then, in case the first could not.
+  /// Emitted once. A second signal ends the program immediately, in case the first could not.
   void asked();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rail: the column at the left with one item a page and the settings below.
+// Rail: the column at the left with one item for each page, and the settings at its end.
 #pragma once
 
 #include <QAbstractButton>
@@ -16,7 +16,7 @@ class RailItem : public QAbstractButton {
  public:
   RailItem(const Theme& theme, const QString& name, const QString& icon, const QString& word, QWidget* parent);
   void set_compact(bool compact);
-  /// A state dot at the icon; an invalid colour takes it away.
+  /// Shows a state dot at the icon; an invalid colour removes it.
   void set_dot(const QColor& color);
   QSize sizeHint() const override;
 
@@ -34,11 +34,11 @@ class Rail : public QToolBar {
   Q_OBJECT
  public:
   explicit Rail(const Theme& theme, QWidget* parent);
-  /// Items answer to `action`: its text is the word, its icon name the last argument.
+  /// Adds an item that chooses page `id`.
   RailItem* add_page(const QString& id, const QString& word, const QString& icon, const QString& tip);
   RailItem* add_tool(const QString& id, const QString& word, const QString& icon, const QString& tip);
   void set_current(const QString& id);
-  /// Icons only, words as tool tips.
+  /// Shows icons only, with the names as tool tips.
   void set_compact(bool compact);
   RailItem* item(const QString& id) const;
 

@@ -11,7 +11,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kFrame = 4;  // pixels around a window that is not shown yet
+constexpr int kFrame = 4;  // assumed frame of a window that is not shown yet. Units: pixels
 
 qint64 area(const QRect& rect) { return static_cast<qint64>(std::max(0, rect.width())) * std::max(0, rect.height()); }
 
@@ -39,12 +39,12 @@ QRect rect_on_screens(const QRect& window, const QList<QRect>& screens, const QS
 }
 
 void bring_onto_screen(QWidget& window, bool same_screens) {
-  if (window.isVisible() && (window.isMaximized() || window.isFullScreen())) return;  // the system has placed it
+  if (window.isVisible() && (window.isMaximized() || window.isFullScreen())) return;  // the window system has placed it
   QList<QRect> screens;
   for (const QScreen* screen : QGuiApplication::screens()) screens.append(screen->availableGeometry());
   const auto shows_corner = [&window](const QRect& screen) { return screen.contains(window.geometry().topLeft()); };
   if (same_screens && std::any_of(screens.begin(), screens.end(), shows_corner)) return;
-  // The system's frame is known once the window is shown.
+  // The window system's frame is known only once the window is shown.
   const QRect inside = window.geometry(), outside = window.frameGeometry();
   const QMargins edges = window.isVisible()
                              ? QMargins(inside.left() - outside.left(), inside.top() - outside.top(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Windows whose screen is gone, or is smaller than it was, come back onto one.
+// Screens: moves windows back onto a screen if theirs is gone or has become smaller.
 #pragma once
 
 #include <QList>
@@ -8,16 +8,16 @@
 
 namespace lathe::ui {
 
-/// `window` as it is where the screens show all of it, also over several of them; else moved, and where it must be shrunk,
-/// onto the screen that shows most of it, or is nearest. No smaller than `least` where the screen is smaller than that: then
-/// its title bar is on the screen.
+/// Returns `window` unchanged if the screens show all of it, also across several of them. Else it is moved, and shrunk if it
+/// must be, onto the screen that shows most of it or is nearest. The result is at least as large as `least`; if the screen
+/// is smaller than `least`, the title bar is on the screen.
 QRect rect_on_screens(const QRect& window, const QList<QRect>& screens, const QSize& least = {});
 
-/// The same of a window of the program, with the screens there are. Also before it is shown. `same_screens`: it was so on
-/// these screens, and is left as large as it is; and where it is, if the corner with its title is on a screen.
+/// Applies rect_on_screens() to a window with the present screens, also before it is shown. `same_screens`: the window was
+/// saved on these screens; it then keeps its size, and also its position if its title corner is on a screen.
 void bring_onto_screen(QWidget& window, bool same_screens);
 
-/// The screens there are, to be compared with those of another time.
+/// The present screens as text, to be compared with those of another time.
 QString screens_now();
 
 }  // namespace lathe::ui

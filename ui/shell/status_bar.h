@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// StatusBar: state of the model in a word, speed, KV blocks, requests, memory, and what the window itself costs. While a
-// sweep runs, all this is of what it measures.
+// StatusBar: state of the model, speed, KV blocks, requests, memory, and the cost of the window itself. While a sweep runs,
+// the figures are about the engine or server that the sweep measures.
 #pragma once
 
 #include <QElapsedTimer>
@@ -11,17 +11,17 @@
 
 namespace lathe::ui {
 
-/// Painted in one piece; repaints only when a shown word or number became another.
+/// Painted in one piece; repainted only when a shown text or figure has changed.
 class StatusBar : public QStatusBar {
   Q_OBJECT
  public:
   StatusBar(const Theme& theme, Bridge& bridge, QWidget* parent);
-  /// "Generating 3", "Loading 63 %": the state in words, for tests and screen readers.
+  /// "Generating 3", "Loading 63 %": the state as text, for tests and screen readers.
   QString state_word() const { return shown_.state; }
   QString rate_text() const { return shown_.rate; }  ///< "188 tok/s"
 
  Q_SIGNALS:
-  void sweep_wanted();  ///< a click on the state of the sweep that runs
+  void sweep_wanted();  ///< emitted at a click on the state of the running sweep
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -34,7 +34,7 @@ class StatusBar : public QStatusBar {
     QString state, rate, kv, requests, memory, cost;
     QColor led;
     double kv_share = 0;
-    double sweep_share = -1;  ///< of its runs that are done; -1: none runs
+    double sweep_share = -1;  ///< share of the sweep's runs that are done; -1: no sweep runs
     bool operator==(const Shown&) const = default;
   };
   Shown now() const;
@@ -48,7 +48,7 @@ class StatusBar : public QStatusBar {
   const Theme& theme_;
   Bridge& bridge_;
   Shown shown_;
-  qreal state_end_ = 0;  ///< right edge of the state
+  qreal state_end_ = 0;  ///< x of the right edge of the state
   double memory_used_ = 0, memory_total_ = 0;
   QElapsedTimer memory_age_;
 };

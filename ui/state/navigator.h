@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Navigator: how one panel asks for another without knowing it.
+// Navigator: signals by which one panel asks for another without including it.
 #pragma once
 
 #include <QObject>
@@ -13,15 +13,15 @@ class Navigator : public QObject {
   using QObject::QObject;
 
  Q_SIGNALS:
-  /// Shows a page or raises a dock, by the id of the panel table.
+  /// Asks for a page to be shown or a dock to be raised, by the id of the panel table.
   void show_panel(const QString& id);
-  /// Shows a row of the request log with its why-events. The Requests dock answers.
+  /// Asks for a row of the request log with its why-events. The Requests dock answers.
   void inspect_request(quint64 number);
-  /// Opens a chat of the history. The Chat page answers.
+  /// Asks for a chat of the history to be opened. The Chat page answers.
   void open_chat(qint64 id);
-  /// The watched folders became others. The Model dock answers.
+  /// The list of watched folders has changed. The Model dock answers.
   void folders_changed();
-  /// The window closes: stop what runs and keep what is not kept yet.
+  /// The window closes: stop running work and save everything that is not saved yet.
   void closing();
 };
 

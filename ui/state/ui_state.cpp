@@ -13,7 +13,7 @@ namespace {
 
 QString translated(const char* text) { return QCoreApplication::translate("UiState", text); }
 
-/// A name that is not taken: two bad files of one second must both be kept.
+/// A name for the broken file that no other file has: two broken files of the same second are both kept.
 QString free_name(const QString& file) {
   const QString dated =
       QStringLiteral("%1.bad-%2").arg(file, QDateTime::currentDateTimeUtc().toString(QStringLiteral("yyyyMMdd-hhmmss")));
@@ -22,7 +22,8 @@ QString free_name(const QString& file) {
   return name;
 }
 
-/// QSettings writes such bytes escaped; it reads them as parts of names.
+/// True if the file contains control characters. QSettings escapes them when it writes, but accepts them as parts of names
+/// when it reads.
 bool has_noise(const QString& file) {
   QFile bytes(file);
   if (!bytes.open(QIODevice::ReadOnly)) return true;
@@ -31,8 +32,8 @@ bool has_noise(const QString& file) {
                      [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t'; });
 }
 
-/// What keeps the file from being read; empty: nothing, or there is none yet. QSettings takes a folder and an empty file for
-/// good ones, and neither is anything that this program wrote.
+/// The reason why the file cannot be used; empty: it can, or does not exist yet. QSettings accepts a folder and an empty
+/// file, but this program writes neither.
 QString fault_of(const QString& file) {
   const QFileInfo info(file);
   if (!info.exists()) return {};
@@ -40,7 +41,7 @@ QString fault_of(const QString& file) {
   if (info.size() == 0) return translated("it is empty");
   if (!info.isReadable()) return translated("it cannot be read");
   const QSettings settings(file, QSettings::IniFormat);
-  static_cast<void>(settings.allKeys());  // its faults are found when its sections are read, not before
+  static_cast<void>(settings.allKeys());  // QSettings finds faults only when it reads the sections
   const bool good = settings.status() == QSettings::NoError && !has_noise(file);
   return good ? QString() : translated("it is not a settings file");
 }

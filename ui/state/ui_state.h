@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// UiState: geometry, docks, and what else the window remembers by itself, in window.ini under the config folder.
+// UiState: geometry, docks, and the rest that the window remembers, in window.ini in the config folder.
 #pragma once
 
 #include <QSettings>
@@ -9,16 +9,16 @@
 
 namespace lathe::ui {
 
-/// QSettings replaces its file atomically, so a kill leaves the old state or the new one. A broken file is set aside as
+/// Replaces its file atomically (by QSettings), so a kill leaves the old state or the new one. A broken file is renamed to
 /// window.ini.bad-<date>.
 class UiState {
  public:
   explicit UiState(const std::string& config_folder);
   QVariant get(const QString& key, const QVariant& fallback = {}) const { return settings_->value(key, fallback); }
-  /// Written by itself within moments, or at once by flush().
+  /// Sets a value; QSettings writes it within moments, flush() at once.
   void set(const QString& key, const QVariant& value) { settings_->setValue(key, value); }
   void flush();
-  /// The first thing that went wrong with the file, and what holds now; empty: nothing.
+  /// The first problem with the file, and its consequence; empty: none.
   const QString& problem() const { return problem_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Equal digits: text whose digits all take the width of '0', so that running numbers do not jump.
-// Inter's digits are proportional, and Qt 6.4 cannot ask a font for its tabular ones.
+// Equal digits: text whose digits all take the width of '0', so that changing numbers do not jump. Inter's digits are
+// proportional, and Qt 6.4 cannot ask a font for its tabular ones.
 #pragma once
 
 #include <QFontMetricsF>

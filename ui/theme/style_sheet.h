@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one style sheet, resources/themes/lathe.qss, with its @names replaced by colours and @12 by scaled pixels.
+// The style sheet of the program, resources/themes/lathe.qss, with its @names replaced by colours and @12 by scaled pixels.
 #pragma once
 
 #include <QString>

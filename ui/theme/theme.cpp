@@ -11,8 +11,8 @@
 #include "ui/theme/style_sheet.h"
 #include "ui/theme/tinted_icon.h"
 
-// Icons and style sheet lie in a static library: without a call the linker leaves them out. The macro wants the global
-// namespace.
+// Links icons and style sheet: they are in a static library, which the linker leaves out without a call. The macro must be
+// used in the global namespace.
 static void init_resources() { Q_INIT_RESOURCE(lathe); }
 
 namespace lathe::ui {
@@ -52,7 +52,7 @@ ThemeChoice theme_choice(const QString& name) {
 
 Theme::Theme(QObject* parent) : QObject(parent) {
   init_resources();
-  // Qt 6.4 does not tell the colour scheme of the desktop: the palette it starts with does.
+  // Qt 6.4 does not report the colour scheme of the desktop, but its initial palette shows it.
   system_dark_ = QApplication::palette().color(QPalette::Window).lightness() < 128;
   scale_ = std::max(1.0, QFontInfo(QApplication::font()).pixelSize() / kBaseFontPx);
   tokens_ = system_dark_ ? dark_tokens() : light_tokens();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Theme: the look in force: tokens, fonts, icons, palette and style sheet; widgets ask it when they paint.
+// Theme: the current look: tokens, fonts, icons, palette and style sheet; widgets ask it when they paint.
 #pragma once
 
 #include <QFont>
@@ -11,7 +11,7 @@
 namespace lathe::ui {
 
 enum class ThemeChoice { system, light, dark };
-/// "system", "light", "dark": as the settings file has it. Unknown words are `system`.
+/// Parses "system", "light" or "dark" of the settings file. Any other name is `system`.
 ThemeChoice theme_choice(const QString& name);
 
 enum class IconTone { rest, quiet, accent, on_accent, error, success, warning, text };
@@ -24,15 +24,15 @@ class Theme : public QObject {
 
   const Tokens& tokens() const { return tokens_; }
   bool dark() const { return tokens_.dark; }
-  /// Sets palette and style sheet of the application; emits changed() when the look became another.
+  /// Sets palette and style sheet of the application; emits changed() when the look has changed.
   void choose(ThemeChoice choice, bool strong_outlines);
 
-  /// A length of the design (13 px base font) on this system.
+  /// Converts a length of the design, which is drawn for a 13 px base font, to pixels of this system.
   int px(double design) const;
   QFont font(double size, int weight = QFont::Normal) const;
-  /// Without ligatures: `==` must look like two characters.
+  /// The code font without ligatures: `==` must look like two characters.
   QFont code_font(double size, int weight = QFont::Normal) const;
-  /// Tinted when painted: follows the theme, the button's mode and its state (on: accent text) by itself.
+  /// An icon that is tinted when it is painted: it follows the theme, and the button's mode and state (on: accent text).
   QIcon icon(const QString& name, IconTone tone = IconTone::rest) const;
   QColor tone_color(IconTone tone) const;
 

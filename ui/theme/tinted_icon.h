@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Icons of one family: an SVG with one stroke colour that gets its colour from the theme when it is painted.
+// Tinted icon: an SVG with one stroke colour, which is replaced by a colour of the theme when the icon is painted.
 #pragma once
 
 #include <QIcon>

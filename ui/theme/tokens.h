@@ -20,10 +20,10 @@ struct Tokens {
   StateColors success, warning, error;
   QColor role_user, role_assistant, role_system, role_tool, user_ground;
   std::array<QColor, 6> series;                        ///< chart lines
-  QColor queued, prefill, decode, preempted, swapped;  ///< phases, everywhere the same
-  std::array<QColor, 8> kv;                            ///< KV map, by request
+  QColor queued, prefill, decode, preempted, swapped;  ///< colours of the phases in every view
+  std::array<QColor, 8> kv;                            ///< requests in the KV map
   QColor kv_cached, kv_free;
-  std::array<QColor, 6> heat;  ///< low to high
+  std::array<QColor, 6> heat;  ///< from low to high values
   QColor less_likely, more_likely;
   QColor code_keyword, code_string, code_number, code_comment, code_call;
 };
@@ -31,7 +31,7 @@ struct Tokens {
 const Tokens& light_tokens();
 const Tokens& dark_tokens();
 
-/// `share` of `over` painted on `ground`.
+/// The colour of `over` painted on `ground` with opacity `share`.
 QColor mixed(const QColor& over, const QColor& ground, double share);
 
 }  // namespace lathe::ui

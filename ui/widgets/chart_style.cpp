@@ -9,7 +9,7 @@
 namespace lathe::ui {
 namespace {
 
-/// In pixels; a pen wants them divided by its width.
+/// Dash pattern of the line at index `place`. Units: pixels; QPen wants them divided by its width.
 QVector<qreal> dash_of(std::size_t place) {
   switch (place % 6) {
     case 1: return {6, 3};

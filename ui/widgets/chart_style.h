@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How charts look: axes, grid and fonts, the pens of lines by their place, and round ticks.
+// Chart style: axes, grid and fonts of charts, the pens of lines by their index, and rounded ticks.
 #pragma once
 
 #include <QPen>
@@ -11,13 +11,14 @@ class QCustomPlot;
 
 namespace lathe::ui {
 
-/// Ground, and axes without lines or ticks over horizontal grid lines.
+/// Sets the ground, and axes without lines or ticks over horizontal grid lines.
 void style_plot(QCustomPlot& plot, const Theme& theme);
 
-/// The colour follows the meaning of a line, the dash its place in the chart; the first is a little wider.
+/// The pen of a line: the colour follows the meaning of the line, the dash its index in the chart; the first line is a
+/// little wider.
 QPen line_pen(const QColor& color, std::size_t place);
 
-/// A value of an axis with as many decimals as its step needs.
+/// A value on an axis with as many decimals as its step needs.
 QString axis_number(double value, double step);
 
 /// The smallest of 1, 2, 5 times a power of ten that divides `top` into at most `n` parts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CodeHighlighter: keywords, strings, numbers, comments and calls of the languages that replies are full of.
+// CodeHighlighter: colours keywords, strings, numbers, comments and calls of the languages that are common in replies.
 #pragma once
 
 #include <QSet>
@@ -9,7 +9,7 @@
 
 namespace lathe::ui {
 
-/// Reads a line at a time, left to right; a language it does not know gets strings, numbers and calls.
+/// Reads one line at a time, left to right; for an unknown language it colours only strings, numbers and calls.
 class CodeHighlighter : public QSyntaxHighlighter {
   Q_OBJECT
  public:

@@ -18,7 +18,7 @@ namespace {
 constexpr int kHead = 30, kPaddingX = 12, kPaddingY = 7;
 constexpr double kLineHeight = 124;
 
-/// Wheels scroll the transcript, not the code.
+/// Leaves vertical wheel events to the transcript.
 class CodeText final : public QTextEdit {
  public:
   using QTextEdit::QTextEdit;

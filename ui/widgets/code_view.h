@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CodeView: a block of code: its language, a button Copy, the coloured text; long lines scroll sideways.
+// CodeView: a block of code: its language, a Copy button, the coloured text; long lines scroll sideways.
 #pragma once
 
 #include <QLabel>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ContextMeter: how full the context is: used, the draft in the composer, and what is reserved for the reply.
+// ContextMeter: how full the context is: tokens used, tokens of the draft in the composer, and tokens reserved for the
+// reply.
 #pragma once
 
 #include <QWidget>

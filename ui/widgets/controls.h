@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makers of the plain controls, so that each has a name, a tool tip, a height and a font from the first line on.
+// Controls: functions that make the plain controls, each with a name, a tool tip, a height and a font.
 #pragma once
 
 #include <QFrame>
@@ -13,15 +13,16 @@ namespace lathe::ui {
 
 enum class ButtonLook { plain, primary, ghost, link };
 
-/// An icon alone; `tip` is its accessible name too. `side` is its box, the icon is 16 in it.
+/// Makes a button that shows only an icon; `tip` is also its accessible name. `side`: size of the button; the icon has size
+/// 16.
 QToolButton* make_icon_button(const Theme& theme, const QString& name, const QString& icon, const QString& tip,
                               QWidget* parent, int side = 28, IconTone tone = IconTone::rest);
-/// The button triggers the action and shows whether it is checked.
+/// Lets the button trigger the action and show whether it is checked.
 void follow_action(QToolButton& button, QAction& action);
 QPushButton* make_button(const Theme& theme, const QString& name, const QString& text, QWidget* parent,
                          ButtonLook look = ButtonLook::plain, bool compact = false);
 
-/// Colours of labels follow the theme: a role instead of a colour.
+/// Tone of a label: a role instead of a colour, so that the colour follows the theme.
 enum class TextTone { text, text2, text3, accent, error, success, warning };
 
 class ToneLabel : public QLabel {
@@ -29,7 +30,7 @@ class ToneLabel : public QLabel {
  public:
   ToneLabel(const Theme& theme, double size, int weight, TextTone tone, QWidget* parent);
   void set_tone(TextTone tone);
-  /// Disabled, it is a hint in place of the colour of what does not matter.
+  /// Paints the disabled label in the colour of a hint, which is readable, instead of the colour of disabled text.
   void set_readable(bool readable);
 
  protected:
@@ -45,7 +46,7 @@ class ToneLabel : public QLabel {
 ToneLabel* make_label(const Theme& theme, const QString& name, const QString& text, QWidget* parent, double size = 13,
                       int weight = QFont::Normal, TextTone tone = TextTone::text2);
 
-/// One-pixel lines of the frame.
+/// Makes a one-pixel line of the frame.
 QFrame* make_line(QWidget* parent);
 QFrame* make_column(QWidget* parent);
 

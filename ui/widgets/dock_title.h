@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DockTitle: the title bar of a dock: its name, the panel's own tools, float and close.
+// DockTitle: the title bar of a dock: its name, the tools of its panel, float and close.
 #pragma once
 
 #include <QDockWidget>
@@ -10,19 +10,19 @@
 
 namespace lathe::ui {
 
-/// While the dock is tabbed its tab is the title, so this is zero high then.
+/// While the dock is tabbed its tab is the title, so the title bar has height zero.
 class DockTitle : public QWidget {
   Q_OBJECT
  public:
   /// `tools` may be null; it is shown at the right, before float and close.
   DockTitle(const Theme& theme, QDockWidget* dock, QWidget* tools);
-  /// Takes the tools back when it is not tabbed any more; while it is, they are the caller's to place.
+  /// Takes the tools back when the dock is no longer tabbed; while it is tabbed, the caller places the tools.
   void set_tabbed(bool tabbed);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
 
  Q_SIGNALS:
-  void maximise_asked();  ///< double click
+  void maximise_asked();  ///< emitted at a double click
 
  protected:
   void paintEvent(QPaintEvent* event) override;

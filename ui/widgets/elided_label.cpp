@@ -22,7 +22,7 @@ void ElidedLabel::paintEvent(QPaintEvent*) {
                         foregroundRole());
 }
 
-/// A tool tip that says more goes before.
+/// Prefers an explicit tool tip to the whole text.
 bool ElidedLabel::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip || !toolTip().isEmpty() || shown() == text()) return ToneLabel::event(event);
   QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text().toHtmlEscaped(), this);

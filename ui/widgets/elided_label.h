@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ElidedLabel: a line of words that ends in "…" where it has no room for all of them; its tool tip has them all then.
+// ElidedLabel: a line of text that ends in "…" if there is no space for all of it; its tool tip then shows the whole text.
 #pragma once
 
 #include "ui/widgets/controls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FileTaker: a widget that has a use of its own for files that are dropped on it.
+// FileTaker: a widget that handles files dropped on it itself.
 #pragma once
 
 #include <QStringList>
@@ -9,9 +9,9 @@ namespace lathe::ui {
 class FileTaker {
  public:
   virtual ~FileTaker() = default;
-  /// Takes what it can. Returned: what it did not take and why, a sentence each; empty: all was taken.
+  /// Takes the files that it can use. Returns what it did not take and why, a sentence each; empty: it took all.
   virtual QString take_files(const QStringList& files) = 0;
-  /// A model is not for this widget but for the window.
+  /// True if a dropped model is for the window and not for this widget.
   virtual bool leaves_models() const { return false; }
 };
 

@@ -16,11 +16,12 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kBarTop = 27, kBar = 10, kLegendTop = 45, kLegendRow = 18, kHeight = 104, kFreeHeight = 66;
-// Beside the estimate: a thin bar under its bar, and a row for each part, between a heading and the sum.
+// Layout of the measured memory: a thin bar under the bar of the estimate, and a table with a row for each part, between a
+// heading and the sum.
 constexpr int kThinTop = 40, kThin = 4, kTableTop = 48, kTableRow = 17, kTableRows = 6;
 constexpr double kGap = 1.5;
 
-/// Everything in one unit, so that the numbers can be added up by eye.
+/// The one unit of all figures, so that they can be added up by eye.
 struct Scale {
   double unit;
   const char* name;
@@ -35,7 +36,7 @@ QString number(double bytes, const Scale& scale) {
   return QLocale().toString(value, 'f', value >= 99.95 ? 0 : 1);
 }
 
-/// "+3.4", "−12.0", and "0.0" without a sign
+/// "+3.4", "−12.0", and "0.0" without a sign.
 QString signed_number(double bytes, const Scale& scale) {
   const QString digits = number(std::abs(bytes), scale);
   if (digits == number(0, scale)) return digits;
@@ -223,7 +224,7 @@ void FitBar::paint_fit(QPainter& painter) const {
   painter.fillPath(shape, t.pressed);
   painter.setClipPath(shape);
   const auto free = static_cast<double>(fit_->free), total = static_cast<double>(fit_->total());
-  // Over the limit the bar ends a little behind what is needed, so that the missing part can be seen.
+  // If the estimate exceeds the free memory, the bar ends a little after it, so that the missing part can be seen.
   const double whole = total > free ? total * 1.04 : std::max(free, 1.0);
   double x = 0;
   for (const Part& part : parts_of(t, *fit_)) {
@@ -251,7 +252,7 @@ void FitBar::paint_fit(QPainter& painter) const {
               meaning_);
 }
 
-/// What was measured, on the scale and in the colours of the estimate above it.
+/// Paints the measured memory on the scale and in the colours of the estimate above it.
 void FitBar::paint_thin_bar(QPainter& painter, double px_per_byte) const {
   const QRectF bar(0, theme_.px(kThinTop), width(), theme_.px(kThin));
   painter.fillRect(bar, theme_.tokens().pressed);
@@ -297,7 +298,7 @@ void FitBar::paint_measured(QPainter& painter) const {
 
 void FitBar::paint_legend(QPainter& painter) const {
   const Tokens& t = theme_.tokens();
-  // A small model on a large machine would be 0.0 GiB four times.
+  // In GiB, a small model on a large machine would show 0.0 four times.
   const Scale scale = scale_of(static_cast<double>(fit_->total()));
   const QString unit = scale.unit < (1 << 30) ? QStringLiteral(" ") + QLatin1String(scale.name) : QString();
   const auto parts = parts_of(t, *fit_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FitBar: what a model would take of the free memory, as a stacked bar with its numbers and a word; once it is loaded, what
-// it took beside that.
+// FitBar: the part of the free memory that a model would take, as a stacked bar with its figures and a verdict; once the
+// model is loaded, also the memory that it took.
 #pragma once
 
 #include <QStringList>
@@ -17,10 +17,10 @@ class FitBar : public QWidget {
   Q_OBJECT
  public:
   FitBar(const Theme& theme, QWidget* parent);
-  /// `measured`: what a load that was estimated so took.
+  /// Shows an estimate. `measured`: the memory that the load with this estimate took.
   void set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len,
                const std::optional<engine::MemoryUse>& measured = {});
-  /// While no model is chosen: how much of the machine's memory is free, and a line of words.
+  /// Shows, while no model is chosen, how much of the machine's memory is free, and a line of text.
   void set_free(double available_bytes, double total_bytes, const QString& words);
   QString words() const;
   QSize sizeHint() const override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FlowLayout: widgets in rows, as many a row as fit.
+// FlowLayout: widgets in rows, with as many in a row as fit.
 #pragma once
 
 #include <QLayout>

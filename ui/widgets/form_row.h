@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FormRow: a label and its control; a dot behind the label says that the value is not in force yet.
+// FormRow: a label and its control; a dot after the label says that the value is not in effect yet.
 #pragma once
 
 #include <QHBoxLayout>
@@ -13,10 +13,11 @@ namespace lathe::ui {
 class FormRow : public QWidget {
   Q_OBJECT
  public:
-  /// `name` is the option's; the control gets the tool tip and the label as accessible name. `label_width` of the design.
+  /// `name` is the name of the option; the control gets the tool tip, and the label as accessible name. `label_width` is in
+  /// lengths of the design.
   FormRow(const Theme& theme, const QString& name, const QString& label, const QString& tip, QWidget* control,
           int label_width, QWidget* parent);
-  /// A second widget behind the control.
+  /// Adds a second widget after the control.
   void add(QWidget* widget);
   void set_changed(bool changed);
   bool is_changed() const { return changed_; }

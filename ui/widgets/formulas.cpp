@@ -7,8 +7,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr qsizetype kLongestInline = 1000;   // characters of $..$
-constexpr qsizetype kLongestDisplay = 4000;  // of a display formula with blank lines in it
+constexpr qsizetype kLongestInline = 1000;   // longest $..$. Units: characters
+constexpr qsizetype kLongestDisplay = 4000;  // longest display formula with blank lines in it
 
 bool is_blank(QStringView line) {
   return std::all_of(line.begin(), line.end(), [](QChar c) { return c.isSpace() || c == QLatin1Char('>'); });
@@ -16,7 +16,7 @@ bool is_blank(QStringView line) {
 
 bool is_word(QChar c) { return c.isLetterOrNumber(); }
 
-/// Two letters or more without a backslash before them: "and", not "\times" and not "x".
+/// True if the text has two letters or more without a backslash before them: "and", not "\times" and not "x".
 bool has_plain_word(QStringView text) {
   int letters = 0;
   bool command = false;
@@ -35,7 +35,7 @@ bool has_math_sign(QStringView text) {
   return std::any_of(text.begin(), text.end(), [](QChar c) { return QStringView(u"\\^_{}=<>").contains(c); });
 }
 
-/// Tells a formula between two dollars from prices: "5 and 10".
+/// Distinguishes a formula between two dollars from prices: "5 and 10".
 bool is_formula(QStringView content) {
   if (content.isEmpty() || content.front().isSpace() || content.back().isSpace() || content.back() == QLatin1Char('\\'))
     return false;
@@ -43,7 +43,7 @@ bool is_formula(QStringView content) {
   return !has_plain_word(content) && !content.contains(QLatin1Char('|'));
 }
 
-/// "th", "st", "nd", "rd", "s": the ends of "the $n$th" and "the $x$s".
+/// "th", "st", "nd", "rd", "s": endings of a word after a formula, as in "the $n$th" and "the $x$s".
 bool is_ending(QStringView rest) {
   qsizetype n = 0;
   while (n < rest.size() && n < 4 && rest[n].isLetter()) ++n;
@@ -64,7 +64,7 @@ std::optional<FormulaSpan> FormulaFinder::at(qsizetype position, qsizetype wall)
 std::optional<FormulaSpan> FormulaFinder::bracketed(qsizetype position, qsizetype wall, Kind kind) {
   const qsizetype from = position + 2, paragraph = paragraph_end(position), end = std::min(paragraph, wall);
   qsizetype close = find_close(from, end, kind);
-  // A formula in lines of its own may have blank lines in it.
+  // A formula that begins a line may contain blank lines.
   if (close < 0 && end == paragraph && end < text_.size() && kind != round && opens_line(position))
     close = find_close(from, std::min(wall, from + kLongestDisplay), kind);
   const QStringView content = text_.mid(from, (close < 0 ? text_.size() : close) - from).trimmed();
@@ -106,7 +106,7 @@ qsizetype FormulaFinder::find_close(qsizetype from, qsizetype limit, Kind kind) 
     if (c != QLatin1Char('\\')) continue;
     if (kind == round && next == QLatin1Char(')')) return i;
     if (kind == square && next == QLatin1Char(']')) return i;
-    ++i;  // "\\\\" is a new line of a formula, and what follows it no delimiter
+    ++i;  // "\\\\" is a line break of a formula, and the character after it is no delimiter
   }
   none_before_[kind] = std::max(none_before_[kind], limit - 1);
   return -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Hatch: lines at 45 degrees, the sign of what is not there yet or should not be.
+// Hatch: lines at 45 degrees, which mark a missing or undesired state.
 #pragma once
 
 #include <QPainter>

@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-/// HTML5 reads numbers 128 to 159 as bytes of Windows-1252, where old texts took their dashes and quotes from.
+/// HTML5 reads numbers 128 to 159 as bytes of Windows-1252, from which old texts took their dashes and quotes.
 QString of_windows_1252(uint number) {
   QStringDecoder decoder("windows-1252");
   if (!decoder.isValid()) return {};
@@ -31,7 +31,8 @@ QString of_number(const QString& entity) {
   return character ? QString::fromUcs4(reinterpret_cast<const char32_t*>(&number), 1) : entity;
 }
 
-/// The list of names is in md4c's renderer, which writes the characters of an entity, escaped where HTML needs that.
+/// Decodes a named entity by md4c's HTML renderer, which has the list of names and escapes the characters that HTML
+/// reserves.
 QString of_name(const QString& entity) {
   const QByteArray source = entity.toUtf8();
   QByteArray html;
@@ -54,7 +55,7 @@ QString of_name(const QString& entity) {
 
 QString decode_entity(const QString& entity) {
   if (entity.size() < 3 || entity[0] != QLatin1Char('&') || !entity.endsWith(QLatin1Char(';'))) return entity;
-  // Blanks are no words of a paragraph: the renderer would leave them out.
+  // The renderer leaves out a paragraph that has only blanks.
   if (entity == QLatin1String("&Tab;")) return QStringLiteral("\t");
   if (entity == QLatin1String("&NewLine;")) return QStringLiteral("\n");
   return entity[1] == QLatin1Char('#') ? of_number(entity) : of_name(entity);

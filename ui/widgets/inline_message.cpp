@@ -41,7 +41,7 @@ void InlineMessage::set(MessageTone tone, const QString& what, const QString& nu
   setAccessibleName(what);
   setAccessibleDescription(numbers);
   while (QLayoutItem* item = row_->layout()->takeAt(0)) {
-    // A button may be the one whose click brought us here.
+    // Deletes the button later: this call may come from its click.
     item->widget()->hide();
     item->widget()->deleteLater();
     delete item;

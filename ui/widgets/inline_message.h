@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// InlineMessage: what went wrong, the numbers, and what can be done about it, at the place where it happened.
+// InlineMessage: a problem, its figures, and buttons that solve it, at the place where it happened.
 #pragma once
 
 #include <QFrame>
@@ -14,12 +14,12 @@ namespace lathe::ui {
 
 enum class MessageTone { info, warning, error };
 
-/// Only fixes that work are given as buttons.
+/// Requires: every button is a fix that works.
 class InlineMessage : public QFrame {
   Q_OBJECT
  public:
   struct Button {
-    QString name;  ///< of the object: "<name of this>.<name>"
+    QString name;  ///< suffix of the object name "<name of this>.<name>"
     QString text;
     std::function<void()> act;
     bool ghost = false;

@@ -13,7 +13,8 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kLargestPitch = 17;
-// Below this a cell with a gap cannot show anything but its colour, so one image pixel a block is drawn and scaled.
+// Smallest pitch of a drawn cell: a smaller cell with a gap shows nothing but its colour, so one image pixel per block is
+// drawn and scaled.
 constexpr int kSmallestPitch = 4;
 
 int rows_for(int n, int columns) { return (n + columns - 1) / columns; }
@@ -28,7 +29,7 @@ KvCell cell_of(const engine::KvBlockState& block, bool reserves) {
 
 bool reserves_room(const engine::EngineSnapshot& snapshot) { return snapshot.counters.n_kv_reserved > 0; }
 
-/// Whole pixels without a clip: there may be a thousand of them ten times a second.
+/// Draws in whole pixels without a clip, because there may be a thousand reserved cells ten times a second.
 void paint_reserved_cell(QPainter& painter, const QRect& cell, const QColor& color, const Tokens& tokens) {
   constexpr int kPitch = 4;
   painter.fillRect(cell, mixed(color, tokens.page, 0.2));
@@ -89,7 +90,8 @@ QColor KvMap::color_of(const engine::KvBlockState& block) const {
     case KvCell::reserved:
     case KvCell::owned: break;
   }
-  // A batch keeps the room of those that have ended until the last one does.
+  // A block without an owner is held by the batch: static batching keeps the space of finished requests until the last one
+  // ends.
   const QColor color = block.owner == 0 ? tokens.queued : kv_color(tokens, block.owner);
   return highlighted_ == 0 || highlighted_ == block.owner ? color : mixed(color, tokens.page, 0.35);
 }
@@ -129,7 +131,7 @@ void KvMap::paint_pixels(QPainter& painter) const {
   for (int i = 0; i < n; ++i) {
     const engine::KvBlockState& block = snapshot_->blocks[static_cast<std::size_t>(i)];
     const QColor color = color_of(block);
-    // A pixel has no room for a pattern: paler, as the cells are on the whole.
+    // A pixel has no space for a pattern: it is paler, like a hatched cell as a whole.
     const bool is_pale = kind_of(block) == KvCell::reserved;
     image.setPixelColor(i % columns, i / columns, is_pale ? mixed(color, theme_.tokens().page, 0.4) : color);
   }

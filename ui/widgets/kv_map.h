@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// KvMap: every block of the KV cache as one cell: whose it is, how full, reserved, shared, cached or free.
+// KvMap: every block of the KV cache as one cell: its owner, how full it is, and whether it is reserved, shared, cached or
+// free.
 #pragma once
 
 #include <QImage>
@@ -12,26 +13,27 @@
 namespace lathe::ui {
 
 enum class KvCell { free, cached, reserved, owned, shared };
-/// `reserves`: of an engine whose requests hold room before they need it. Else a held block that is still empty is filled by
-/// the step that runs.
+/// The state of a block. `reserves`: requests of the engine reserve space before they need it. Otherwise an empty owned
+/// block is one that the running step fills.
 KvCell cell_of(const engine::KvBlockState& block, bool reserves = false);
-/// Whether requests of this engine hold room before they need it: over its steps so far, some held block had no content.
+/// True if requests of this engine reserve space before they need it: in its steps so far, some owned block had no content.
 bool reserves_room(const engine::EngineSnapshot& snapshot);
 
-/// Whole pixels: the largest cell with which `n` cells, a pixel apart, fit into the area; 0 when not even 1 px each does.
+/// The largest cell, in whole pixels, with which `n` cells, one pixel apart, fit into the area; 0 if even cells of 1 px do
+/// not fit.
 struct KvGrid {
-  int pitch = 0;  ///< cell and gap
+  int pitch = 0;  ///< width of a cell and its gap
   int columns = 0;
 };
 KvGrid kv_grid(int n, int width, int height);
 
-/// Thread: GUI. Reads the snapshot that it was given last.
+/// Thread: GUI. Reads the snapshot that was set last.
 class KvMap : public QWidget {
   Q_OBJECT
  public:
   explicit KvMap(const Theme& theme, QWidget* parent = nullptr);
   void show_snapshot(std::shared_ptr<const engine::EngineSnapshot> snapshot);
-  /// Its blocks are drawn as they are, those of others paler; 0: all alike.
+  /// Draws blocks of other requests paler than those of `request`; 0: draws all alike.
   void highlight(std::uint64_t request);
   QSize minimumSizeHint() const override { return {120, 60}; }
 
@@ -57,10 +59,10 @@ class KvMap : public QWidget {
   std::uint64_t highlighted_ = 0;
 };
 
-/// A reserved cell: pale, with lines at 45 degrees.
+/// Paints a reserved cell: pale, with lines at 45 degrees.
 void paint_reserved_cell(QPainter& painter, const QRect& cell, const QColor& color, const Tokens& tokens);
 
-/// The colour of a request's blocks; it repeats after eight.
+/// The colour of a request's blocks; colours repeat after eight requests.
 QColor kv_color(const Tokens& tokens, std::uint64_t request);
 
 }  // namespace lathe::ui

@@ -105,7 +105,7 @@ void LiveChart::set_value(const QString& bold, const QString& plain) {
 }
 
 void LiveChart::refresh(double now_s) {
-  if (visibleRegion().isEmpty()) return;  // behind a tab it is "visible" too
+  if (visibleRegion().isEmpty()) return;  // a chart under another tab counts as visible in Qt
   if (!history_.empty()) empty_->hide();
   fill_graphs(now_s);
   describe();
@@ -203,7 +203,7 @@ void LiveChart::paintEvent(QPaintEvent*) {
   paint_legend(painter);
 }
 
-/// Narrower where it would not fit: a line without its word says nothing.
+/// Paints a narrower legend if the normal one does not fit: a line without its name says nothing.
 void LiveChart::paint_legend(QPainter& painter) const {
   painter.setFont(theme_.font(11));
   const QFontMetrics metrics = painter.fontMetrics();

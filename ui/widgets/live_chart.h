@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LiveChart: a few lines over the last seconds or minutes: title and present value above, samples of the lines, then the
-// plot.
+// LiveChart: a few lines over the last seconds or minutes, with the title and the present value above, then a legend of the
+// lines, then the plot.
 #pragma once
 
 #include <QString>
@@ -19,15 +19,15 @@ class QCPItemStraightLine;
 
 namespace lathe::ui {
 
-/// The colour follows the meaning of a line, the dash its place in the chart.
+/// A line of the chart. Its colour follows its meaning, its dash its index in the chart.
 struct ChartLine {
   QString name;
   std::function<QColor(const Tokens&)> color;
-  bool steps = false;   ///< counts: they hold until they change
-  bool filled = false;  ///< one a chart at most
+  bool steps = false;   ///< draws steps: counts stay until they change
+  bool filled = false;  ///< at most one line of a chart is filled
 };
 
-/// Thread: GUI. Repaints only in refresh(), and only while some of it can be seen.
+/// Thread: GUI. Repaints only in refresh(), and only while a part of the chart can be seen.
 class LiveChart : public QWidget {
   Q_OBJECT
  public:
@@ -35,15 +35,16 @@ class LiveChart : public QWidget {
 
   void append(double time_s, const std::vector<double>& values) { history_.append(time_s, values); }
   void set_span(Span span);
-  /// The figure at the right of the title: bold, then plain ("914", "of 1,024").
+  /// Sets the figure at the right of the title: bold, then plain ("914", "of 1,024").
   void set_value(const QString& bold, const QString& plain);
-  /// What stands at a tick of the value axis, whose ticks are `step` apart. Else: the number.
+  /// Gives the text at a tick of the value axis, whose ticks are `step` apart. Default: the number.
   using AxisWords = std::function<QString(double value, double step)>;
   void set_axis_text(AxisWords words) { axis_words_ = std::move(words); }
-  /// A dashed line that should not be crossed, and the top of the axis while nothing does; none takes it away.
+  /// Sets a dashed line that should not be crossed; it is the top of the axis unless a value exceeds it; none removes the
+  /// line.
   void set_limit(std::optional<double> limit) { limit_ = limit; }
   void refresh(double now_s);
-  /// Shown in the place of the lines until the first sample: what will appear and how to get it.
+  /// Text shown instead of the lines until the first sample: what will appear and how to get it.
   void set_empty_text(const QString& text);
 
   const SeriesHistory& history() const { return history_; }
@@ -51,7 +52,7 @@ class LiveChart : public QWidget {
   const QString& title() const { return title_; }
   /// The samples of the present span as lines of comma-separated values, with a heading.
   QString csv() const;
-  QStringList value_ticks() const { return value_ticks_; }  ///< words of the value axis, lowest first
+  QStringList value_ticks() const { return value_ticks_; }  ///< texts of the value axis, lowest first
   int n_replots() const { return n_replots_; }
   QCustomPlot* plot() const { return plot_; }
 

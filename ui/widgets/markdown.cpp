@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTextSize = 14, kCodeSize = 13, kLineHeight = 148;
 constexpr int kBulletMargin = 18, kBulletIndent = -14, kQuoteMargin = 14, kParagraphGap = 8, kItemGap = 2, kMaxDepth = 8;
-constexpr int kMaxColumns = 128;  // a line of bars over lines of bars would make a table of millions of cells
+constexpr int kMaxColumns = 128;  // most columns of a table: many lines of many bars would make millions of cells
 
 QTextBlockFormat paragraph_format(const Theme& theme, int margin_left, int gap) {
   QTextBlockFormat format;
@@ -37,14 +37,14 @@ struct ListLevel {
   QLatin1Char delimiter{'.'};
 };
 
-/// `<br>`, `<br/>`, `<br />` and `</br>`, in letters of either case.
+/// True for `<br>`, `<br/>`, `<br />` and `</br>`, in upper and lower case.
 bool is_line_break(const QString& tag) {
-  QString name = tag.chopped(1).mid(1);  // without < and >
+  QString name = tag.chopped(1).mid(1);  // the tag without < and >
   name.remove(QLatin1Char('/'));
   return name.trimmed().compare(QLatin1String("br"), Qt::CaseInsensitive) == 0;
 }
 
-/// An address or a title: its entities are not decoded by md4c.
+/// The text of an address or a title, whose entities md4c does not decode.
 QString text_of(const MD_ATTRIBUTE& attribute) {
   QString text;
   for (int i = 0; attribute.size > 0 && attribute.substr_offsets[i] < attribute.size; ++i) {
@@ -121,7 +121,7 @@ class Writer {
     switch (type) {
       case MD_TEXT_BR: return insert(QString(QChar::LineSeparator));
       case MD_TEXT_SOFTBR:
-        // A line that ends in <br> ends once.
+        // A line that ends in <br> has one break, not two.
         if (!after_break) insert(ends_ == LineEnds::blanks ? QStringLiteral(" ") : QString(QChar::LineSeparator));
         return;
       case MD_TEXT_NULLCHAR: return insert(QString(QChar(QChar::ReplacementCharacter)));
@@ -135,13 +135,13 @@ class Writer {
   }
 
  private:
-  /// A bar in a cell has a backslash before it, also in code (GitHub Flavored Markdown, example 200).
+  /// A bar in a table cell has a backslash before it, also in code (GitHub Flavored Markdown, example 200).
   QString code_text(const QString& words) const {
     return table_ != nullptr ? QString(words).replace(QLatin1String("\\|"), QLatin1String("|")) : words;
   }
 
   void insert(const QString& words) {
-    // md4c begins no paragraph for text of a tight item behind a heading, code, a list or a quote.
+    // md4c begins no paragraph for text of a tight item after a heading, code, a list or a quote.
     if (!block_open_ && table_ == nullptr) begin_block(paragraph_format(theme_, depth_margin(), kItemGap));
     for (TextStretch& stretch : stretches_of(words)) {
       stretch.text.replace(QLatin1Char('\n'), QChar::LineSeparator);
@@ -151,7 +151,7 @@ class Writer {
 
   int depth_margin() const { return unscaled_margin({outer_lists_ + static_cast<int>(lists_.size()), quotes_}); }
 
-  /// A new block, or the first one of an empty document.
+  /// Begins a new block, or uses the first one of an empty document.
   void begin_block(const QTextBlockFormat& block) {
     const bool first = cursor_.document()->isEmpty() && cursor_.document()->blockCount() == 1 && !used_;
     used_ = true;
@@ -164,7 +164,7 @@ class Writer {
 
   void begin_paragraph() {
     if (item_open_) {
-      item_open_ = false, block_open_ = true;  // the first paragraph of an item goes on behind its bullet
+      item_open_ = false, block_open_ = true;  // the first paragraph of an item follows its bullet
       return;
     }
     begin_block(paragraph_format(theme_, depth_margin(), kParagraphGap));
@@ -235,7 +235,7 @@ class Writer {
     thin_block();
   }
 
-  /// Qt has a block before and behind each table; an empty one must not look like an empty line.
+  /// Makes an empty block 1 px high: Qt has a block before and after each table, which must not look like an empty line.
   void thin_block() {
     QTextBlockFormat block;
     block.setLineHeight(1, QTextBlockFormat::FixedHeight);
@@ -274,7 +274,7 @@ class Writer {
     return format;
   }
 
-  /// The source of a formula is shown as it was written, in a face of its own.
+  /// A formula is shown as its source, in the code font and a separate colour.
   QTextCharFormat formula_format() const {
     QTextCharFormat set = format();
     QFont font = theme_.code_font(kCodeSize);
@@ -289,7 +289,7 @@ class Writer {
   int outer_lists_ = 0;
   QTextTable* table_ = nullptr;
   std::vector<ListLevel> lists_;
-  QStringList links_;  ///< an image may be within a link
+  QStringList links_;  ///< a stack, because an image may be within a link
   double size_ = kTextSize;
   int weight_ = QFont::Normal;
   int quotes_ = 0, strong_ = 0, emphasis_ = 0, deleted_ = 0, code_ = 0, row_ = -1, column_ = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Markdown as chat writes it: a reply cut into parts (text, code), and text written into a QTextDocument through md4c. Line
-// ends and <br> are line breaks, other HTML and formulas stay text, images become links: nothing is ever fetched.
+// Markdown of chats: splits a reply into parts (text, code), and writes text into a QTextDocument through md4c. Line ends
+// and <br> are line breaks, other HTML and formulas stay text, images become links: nothing is ever fetched.
 #pragma once
 
 #include <QString>
@@ -13,7 +13,7 @@
 
 namespace lathe::ui {
 
-/// Counts of the lists and quotes that text is in.
+/// Counts of the lists and quotes that contain a text.
 struct MarkdownDepth {
   int lists = 0, quotes = 0;
   bool operator==(const MarkdownDepth&) const = default;
@@ -21,35 +21,35 @@ struct MarkdownDepth {
 
 struct MarkdownPart {
   bool is_code = false;
-  bool open = false;  ///< a fence that is not closed yet
+  bool open = false;  ///< code whose fence is not closed yet
   QString language;
-  QString source;  ///< without the fences, and without the indentation and the ">" of the lists and quotes that it is in
+  QString source;  ///< text without the fences, and without the indentation and ">" of the lists and quotes that contain it
   MarkdownDepth depth = {};
   bool operator==(const MarkdownPart&) const = default;
 };
-/// Cuts at fences, also at those within lists and quotes. At most kMaxMarkdownParts parts; what follows is one part of text.
+/// Splits at fences, also at those within lists and quotes, into at most kMaxMarkdownParts parts; text after the last fence
+/// that counts is one part.
 std::vector<MarkdownPart> split_markdown(const QString& text);
 inline constexpr std::size_t kMaxMarkdownParts = 200;
 
-/// Characters at the end of a reply that is still written which may yet be the half of something else and are not shown
-/// until that is known: the first ticks of a fence, a fence whose language is not whole, an entity without its ";", the line
-/// under the head of a table.
+/// Number of characters at the end of a growing reply that are not shown yet, because they may be the first half of a mark:
+/// the first ticks of a fence, a fence whose language is incomplete, an entity without its ";", the line under the head of a
+/// table.
 qsizetype unfinished_tail(QStringView text);
 
-/// Cuts a text part into pieces that can be rendered one by one: at blank lines before a line that starts a block of its
-/// own.
+/// Splits a text part into pieces that can be rendered one by one: at blank lines before a line that starts a new block.
 QStringList split_blocks(const QString& source);
 
-/// Appends `source`, rendered, at the end of the cursor's document.
-/// breaks: as chat writes them; blanks: as in files whose lines are wrapped.
+/// How line ends are rendered: `breaks`, line breaks, as in chats; `blanks`, as in files whose lines are wrapped.
 enum class LineEnds : std::uint8_t { breaks, blanks };
+/// Appends `source`, rendered, at the end of the cursor's document.
 void append_markdown(QTextCursor cursor, const Theme& theme, const QString& source, LineEnds ends = LineEnds::breaks);
-/// The same of a text whose spans are protected already (protected_spans.h), with the margin of the depth that it is at.
+/// Appends a text whose spans are protected already (protected_spans.h), with the margin of its depth.
 void append_protected_markdown(QTextCursor cursor, const Theme& theme, const QString& source, MarkdownDepth depth,
                                LineEnds ends = LineEnds::breaks);
-/// Left margin of text at this depth, in pixels.
+/// Left margin of text at this depth. Units: pixels.
 int margin_of(const Theme& theme, MarkdownDepth depth);
-/// Appends `source` as it is, with the font and the line height of messages.
+/// Appends `source` unrendered, with the font and the line height of messages.
 void append_plain(QTextCursor cursor, const Theme& theme, const QString& source);
 
 }  // namespace lathe::ui

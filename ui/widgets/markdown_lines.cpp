@@ -7,9 +7,9 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kTab = 4;
-constexpr std::size_t kDeepest = 32;  // what is nested deeper is text of the last one
+constexpr std::size_t kDeepest = 32;  // deepest nesting; deeper marks are text
 
-/// "***", "- - -": a line across the page and no list.
+/// True for "***" and "- - -": a thematic break, not a list.
 bool is_rule(QStringView words) {
   const QChar mark = words.isEmpty() ? QChar() : words.front();
   if (mark != QLatin1Char('-') && mark != QLatin1Char('*') && mark != QLatin1Char('_')) return false;
@@ -17,7 +17,7 @@ bool is_rule(QStringView words) {
   return std::count(words.begin(), words.end(), mark) >= 3 && std::all_of(words.begin(), words.end(), fits);
 }
 
-/// Length of a list's mark at the beginning: "-", "12."; 0: there is none.
+/// Length of the list mark at the beginning: "-", "12."; 0: none.
 qsizetype mark_length(QStringView words) {
   qsizetype n = 0;
   while (n < words.size() && n < 9 && words[n] >= QLatin1Char('0') && words[n] <= QLatin1Char('9')) ++n;

@@ -15,7 +15,7 @@ bool starts_block(QStringView line) {
   return !c.isDigit();
 }
 
-/// Goes through the lines of a text and fills its parts.
+/// Reads the lines of a text and fills its parts.
 class Splitter {
  public:
   void line(QStringView words, bool ended) {
@@ -43,10 +43,10 @@ class Splitter {
     if (ended) part_.source += QLatin1Char('\n');
   }
 
-  /// False: the code has ended before this line, with the quote that it was in.
+  /// Returns false if the code ended before this line, because its quote ended.
   bool code_line(QStringView words, bool ended) {
     LineReader reader(words);
-    // Models do not always indent code as far as the list that it is in: less is taken, too.
+    // Models do not always indent code as far as the list that contains it: a smaller indentation is accepted.
     if (!reader.leave_containers(containers_)) {
       part_.open = false;
       end_part();
@@ -82,7 +82,7 @@ class Splitter {
     const QString line_words = shown.rest();
     const QString before = line_words.left(std::max<qsizetype>(0, line_words.size() - reader.rest().size()));
     const auto says_nothing = [](QChar c) { return c.isSpace() || c == QLatin1Char('>'); };
-    if (!std::all_of(before.begin(), before.end(), says_nothing)) add(before, true);  // "1." before the fence
+    if (!std::all_of(before.begin(), before.end(), says_nothing)) add(before, true);  // keeps "1." before the fence
     end_part();
     in_code_ = true;
     fence_ = *fence;
@@ -94,9 +94,9 @@ class Splitter {
   MarkdownPart part_;
   bool in_code_ = false;
   Fence fence_;
-  std::vector<Container> containers_;  ///< of the last line
-  std::vector<Container> base_;        ///< taken off each line of the present text part
-  int indent_ = 0;                     ///< columns that the code before it was indented more than its list asks for
+  std::vector<Container> containers_;  ///< containers of the last line
+  std::vector<Container> base_;        ///< containers whose marks are removed from each line of the present text part
+  int indent_ = 0;                     ///< extra indentation of the preceding code within its list. Units: columns
 };
 
 template <class Visit>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr qsizetype kDashes = 3;
 
-/// Length of the blanks and marks of quotes before a line's words.
+/// Length of the blanks and quote marks before the text of a line.
 qsizetype prefix_of(QStringView line) {
   qsizetype n = 0;
   while (n < line.size() && (line[n].isSpace() || line[n] == QLatin1Char('>'))) ++n;
@@ -18,7 +18,7 @@ qsizetype prefix_of(QStringView line) {
 
 bool is_empty(QStringView line) { return prefix_of(line) == line.size(); }
 
-/// "|---|:-:|": the line under a head.
+/// True for "|---|:-:|": the line under a table's head.
 bool is_delimiter_row(QStringView line) {
   const QStringView row = line.mid(prefix_of(line)).trimmed();
   if (!row.contains(QLatin1Char('|')) || !row.contains(QLatin1Char('-'))) return false;

@@ -13,10 +13,10 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kGap = 10;
-constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown as they are, without a stall
+constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown unrendered, without a stall
 constexpr qsizetype kShowAtMost = 400'000;
 
-/// Words without a mark that Markdown may take for something.
+/// True for text without a character that may be a mark of Markdown.
 bool is_plain(const QString& words) {
   return std::all_of(words.begin(), words.end(), [](QChar c) {
     return c.isLetterOrNumber() || c == QLatin1Char(' ') || QStringView(u",.;:'\"?%-/").contains(c) || c.unicode() >= 0x2010;
@@ -51,7 +51,8 @@ void MarkdownView::append(const QString& delta) {
   if (insert_words(delta)) Q_EMIT height_changed();
 }
 
-/// False when they have to wait: they, or the end of what is shown, may mean something to Markdown.
+/// Inserts new text without rendering. Returns false if it must wait: the text, or the end of the shown text, may have a
+/// meaning in Markdown.
 bool MarkdownView::insert_words(const QString& words) {
   Part& last = parts_.back();
   const qsizetype before = text_.size() - words.size();
@@ -66,10 +67,10 @@ bool MarkdownView::insert_words(const QString& words) {
     const QTextCharFormat format = end.charFormat();
     const bool in_words = format.font().families() == theme_.font(14).families() && !format.isAnchor() && !after_table;
     if (!in_words || !is_plain(words) || text_[before - 1] == QLatin1Char('\n')) return false;
-    // A blank at the end of a paragraph is not rendered.
+    // Rendering drops a blank at the end of a paragraph.
     const bool blank_missing = text_[before - 1].isSpace() && !end.document()->characterAt(end.position() - 1).isSpace();
     end.insertText((blank_missing ? QStringLiteral(" ") : QString()) + words, format);
-    last.pieces.back() += QChar(0);  // no longer what it was rendered from
+    last.pieces.back() += QChar(0);  // marks the piece as different from its rendered source
   }
   shown_size_ = text_.size();
   return true;
@@ -140,7 +141,7 @@ void MarkdownView::show_part(Part& part, const MarkdownPart& source) {
   part.source = source;
 }
 
-/// A long reply that grows keeps what is there.
+/// Shows a text unrendered; a growing reply keeps the part that is unchanged.
 void MarkdownView::show_plain(Part& part, const QString& source) {
   const bool grows = part.starts.empty() && part.pieces.size() == 1;
   const QString before = grows ? part.pieces.front() : QString();
@@ -165,7 +166,7 @@ void MarkdownView::show_text(Part& part, const MarkdownPart& source) {
   part.text->setWordWrapMode(wrap_mode_for(source.source));
   QTextDocument* document = part.text->document();
   if (same == 0) {
-    // Also when nothing was rendered yet: text that arrived meanwhile was inserted as it is.
+    // Clears the document also if nothing was rendered yet: text that arrived meanwhile was inserted unrendered.
     document->clear();
     part.starts.clear();
   } else if (same < static_cast<qsizetype>(part.starts.size())) {
@@ -191,7 +192,7 @@ void MarkdownView::remove_parts_from(std::size_t first) {
   if (first < parts_.size()) parts_.resize(first);
 }
 
-/// Code within a list is as far from the left as the text there; text has its margins in its document.
+/// Height of a part. Code within a list has the left margin of the list's text; a text part has its margins in its document.
 int MarkdownView::height_of(const Part& part, int width) const {
   return part.code != nullptr ? part.code->height_for(width - margin_of(theme_, part.source.depth))
                               : part.text->height_for(width);

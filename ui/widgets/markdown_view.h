@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// MarkdownView: the body of a message: text and code, one above the other; grows cheaply while a reply is written.
+// MarkdownView: the body of a message: its parts of text and code from top to bottom; grows cheaply while a reply is
+// written.
 #pragma once
 
 #include <QWidget>
@@ -13,21 +14,21 @@
 
 namespace lathe::ui {
 
-/// While streaming, new words are inserted as they are, and the block that is open is rendered again at most five times a
-/// second. Marks of Markdown wait for that, so that none is seen and then taken away.
+/// While streaming, new plain words are inserted at once, and the unfinished block is rendered again at most five times a
+/// second. Marks of Markdown wait for that rendering, so that no mark is shown and then removed.
 class MarkdownView : public QWidget {
   Q_OBJECT
  public:
   MarkdownView(const Theme& theme, QWidget* parent);
-  /// Off: everything as it was written.
+  /// Shows rendered Markdown (true), or the text as it was written (false).
   void set_formatted(bool formatted);
   void set_text(const QString& text);
   const QString& text() const { return text_; }
   void append(const QString& delta);
-  /// A caret behind the last letter; its end renders what is pending.
+  /// Shows a caret after the last letter. Ending the streaming renders the pending text.
   void set_streaming(bool streaming);
   int height_for(int width);
-  /// What is drawn, without marks: for tests and screen readers.
+  /// The shown text without marks: for tests and screen readers.
   QString shown_text() const;
 
  Q_SIGNALS:
@@ -38,7 +39,8 @@ class MarkdownView : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
-  /// A text view remembers the pieces it was made of and where each begins, so that only the last ones are made again.
+  /// A text or code part with its view. A text view remembers the pieces it was rendered from and where each begins, so that
+  /// only the last ones are rendered again.
   struct Part {
     MarkdownPart source;
     TextView* text = nullptr;

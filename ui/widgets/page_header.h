@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PageHeader: the 48 px row over a page: title at the left, tools at the right, a line below.
+// PageHeader: the 48 px row at the top of a page: title at the left, tools at the right, a line below.
 #pragma once
 
 #include <QHBoxLayout>
@@ -15,7 +15,7 @@ class PageHeader : public QWidget {
  public:
   PageHeader(const Theme& theme, const QString& title, QWidget* parent);
   void set_title(const QString& title);
-  /// Beside the title.
+  /// Adds a widget to the right of the title.
   void add_left(QWidget* widget);
   void add_right(QWidget* widget);
 

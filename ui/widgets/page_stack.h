@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PageStack: pages of which one is shown. It asks for the room of that one; QStackedWidget asks for that of the largest.
+// PageStack: pages of which one is shown. Its size hint is that of the shown page; QStackedWidget takes that of the largest.
 #pragma once
 
 #include <QStackedWidget>

@@ -13,12 +13,13 @@
 namespace lathe::ui {
 namespace {
 
-// Noncharacters, which readable_text() has taken out of the text.
+// Noncharacters of Unicode, which readable_text() has removed from the text.
 constexpr QChar kFormula(0xFDD2), kWords(0xFDD3), kEnd(0xFDD4), kJoint(0xFDD5);
-/// A protected UTF-16 unit u is the character kPlane + u of the last plane for private use: a letter to any parser.
+/// A protected UTF-16 unit u is encoded as the character kPlane + u of the last private-use plane, which any parser takes
+/// for a letter.
 constexpr char32_t kPlane = 0x100000;
 
-/// Python's, C's and CUDA's names between two underscores, which CommonMark reads as bold words.
+/// Names of Python, C and CUDA between two underscores on each side, which CommonMark reads as bold text.
 constexpr std::u16string_view kSpecialNames =
     u" abs add aenter aexit aiter all and anext annotations attribute author await bases bool builtins bytes "
     u"cached call class closure code contains copy debug deepcopy defaults del delattr delete delitem device "
@@ -45,7 +46,7 @@ struct Range {
   qsizetype begin = 0, end = 0;
 };
 
-/// Ranges of code as the parser finds it, in UTF-16 units of `text`, in order.
+/// Ranges of code as md4c finds it, in order. Units: UTF-16 units of `text`.
 std::vector<Range> code_ranges(const QString& text) {
   struct Found {
     const char* begin;
@@ -82,18 +83,18 @@ std::vector<Range> code_ranges(const QString& text) {
 
 bool is_name_letter(QChar c) { return c.isLetterOrNumber() || c == QLatin1Char('_'); }
 
-/// A letter of a script that is written without blanks, or punctuation that goes with it.
+/// True for a letter of a script that is written without blanks, and for its punctuation.
 bool is_wide(QChar c) { return c.unicode() >= 0x2E80 || (c.unicode() >= 0x2010 && c.unicode() <= 0x2027); }
 
 bool is_punctuation(QChar c) { return c.isPunct() || c.isSymbol(); }
 
-/// "2*3", "x**2": the asterisks between `left` and `right` multiply.
+/// True for "2*3" and "x**2": the asterisks between `left` and `right` are operators.
 bool is_product(QChar left, QChar right) {
   const auto is_ascii = [](QChar c) { return c.unicode() < 0x80 && is_name_letter(c); };
   return is_ascii(left) && is_ascii(right) && (left.isDigit() || right.isDigit());
 }
 
-/// Goes through a text once and writes it with its protected spans.
+/// Reads a text once and writes it with its protected spans.
 class Protector {
  public:
   explicit Protector(const QString& text) : text_(text), code_(code_ranges(text)), formulas_(text) {}
@@ -143,7 +144,8 @@ class Protector {
     protect_formula(found->end);
   }
 
-  /// Lines within lists and quotes lose what the first line has before the formula.
+  /// Protects a formula. Its further lines within lists and quotes lose the prefix that the first line has before the
+  /// formula.
   void protect_formula(qsizetype end) {
     const QString source = text_.mid(at_, end - at_);
     if (!source.contains(QLatin1Char('\n'))) return protect_to(end, kFormula);
@@ -200,18 +202,18 @@ class Protector {
   void tilde() {
     qsizetype end = at_;
     while (unit(end) == QLatin1Char('~')) ++end;
-    if (end - at_ == 1) protect_to(end, kWords);  // "5~10": only two of them strike out
+    if (end - at_ == 1) protect_to(end, kWords);  // "5~10": only two tildes strike out
     else copy_to(end);
   }
 
-  /// Addresses are left as they are, up to the next blank.
+  /// Copies an address unchanged, up to the next blank.
   void address() {
     const QStringView rest = QStringView(text_).mid(at_);
     const bool is_address = rest.startsWith(u"http://") || rest.startsWith(u"https://") || rest.startsWith(u"www.");
     if (!is_address || is_name_letter(unit(at_ - 1))) return copy_to(at_ + 1);
     qsizetype end = at_;
     while (end < wall() && !text_[end].isSpace() && !QStringView(u"<>()[]|*`\"").contains(text_[end])) ++end;
-    // The parser makes no link of a host without a dot, and would take the underscores for marks.
+    // md4c makes no link of a host without a dot, and would take its underscores for marks.
     if (rest.left(end - at_).toString().section(QLatin1Char('/'), 2, 2).contains(QLatin1Char('.')) ||
         rest.startsWith(u"www."))
       copy_to(end);
@@ -224,7 +226,7 @@ class Protector {
   QString out_;
   qsizetype at_ = 0;
   std::size_t next_code_ = 0;
-  qsizetype open_stars_ = 0;  ///< length of the run of asterisks that waits for its end in this line
+  qsizetype open_stars_ = 0;  ///< length of the run of asterisks that is open in this line; 0: none
 };
 
 bool may_need_protection(const QString& text) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Quiet: a field in what can be scrolled: the wheel scrolls, and changes it only while it has the focus.
+// Quiet: a field in a scrollable area: the wheel changes its value only while it has the focus, and otherwise scrolls the
+// area.
 #pragma once
 
 #include <QWheelEvent>
@@ -7,7 +8,7 @@
 
 namespace lathe::ui {
 
-/// `Base`: a combo or spin box. Theirs would take the focus by the wheel.
+/// `Base`: a combo or spin box. Qt's own take the focus by the wheel.
 template <class Base>
 class Quiet final : public Base {
  public:

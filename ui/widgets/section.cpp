@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-/// Chevron and words, flush with the labels below.
+/// Chevron and title, flush with the labels below.
 class Heading final : public QAbstractButton {
  public:
   Heading(const Theme& theme, const QString& title, QWidget* parent) : QAbstractButton(parent), theme_(theme) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Section: a group of rows under a heading that folds; folded it may say a fact ("all default").
+// Section: a group of rows under a heading that folds; the heading may show a fact ("all default").
 #pragma once
 
 #include <QAbstractButton>
@@ -16,11 +16,11 @@ class Section : public QWidget {
  public:
   /// `name` is the object name; the heading button is "<name>.heading".
   Section(const Theme& theme, const QString& name, const QString& title, QWidget* parent);
-  /// Where rows go; spacing 6.
+  /// The layout for the rows, with spacing 6.
   QVBoxLayout* rows() { return rows_; }
   void set_open(bool open);
   bool is_open() const { return !folded_; }
-  /// Right of the heading, 11 text3.
+  /// Sets the text at the right of the heading, in size 11 and colour text3.
   void set_fact(const QString& fact);
 
  Q_SIGNALS:

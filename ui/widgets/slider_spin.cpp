@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSteps = 1000;
 
-/// A dock is scrolled with the wheel; a field under the pointer must not change by it.
+/// A slider that ignores the wheel: scrolling a dock must not change the slider under the pointer.
 class QuietSlider final : public QSlider {
  public:
   using QSlider::QSlider;

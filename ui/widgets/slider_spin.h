@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SliderSpin: a slider that always has a field for the exact number beside it.
+// SliderSpin: a slider together with a field for the exact number.
 #pragma once
 
 #include <QDoubleSpinBox>
@@ -10,7 +10,7 @@
 
 namespace lathe::ui {
 
-/// How the slider's way maps to values: evenly, or by ratios for ranges over orders of magnitude.
+/// How slider positions map to values: linearly, or logarithmically for ranges over orders of magnitude.
 enum class SliderScale { linear, logarithmic };
 
 class SliderSpin : public QWidget {
@@ -20,13 +20,13 @@ class SliderSpin : public QWidget {
   SliderSpin(const Theme& theme, const QString& name, double min, double max, double step, int decimals, SliderScale scale,
              QWidget* parent);
   double value() const { return spin_->value(); }
-  void set_value(double value);  ///< without edited()
+  void set_value(double value);  ///< does not emit edited()
   void set_range(double min, double max);
   void set_spin_width(int width);
   QDoubleSpinBox* spin() { return spin_; }
 
  Q_SIGNALS:
-  void edited(double value);  ///< by the user
+  void edited(double value);  ///< emitted when the user changes the value
 
  private:
   int to_slider(double value) const;

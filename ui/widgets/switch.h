@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Switch: an on/off control that acts at once.
+// Switch: an on/off control that takes effect at once.
 #pragma once
 
 #include <QAbstractButton>

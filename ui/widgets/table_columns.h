@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Widths of columns from what stands in them.
+// Table columns: widths of columns computed from their contents.
 #pragma once
 
 #include <QTableView>
@@ -7,8 +7,8 @@
 
 namespace lathe::ui {
 
-/// Gives each column the width that its heading and its widest cell need, or what it is to have at least, if there is room
-/// for that in all of them: a table that is too wide is scrolled, and no number is cut or runs into the next. Units: pixels.
+/// Gives each column the width that its heading and its widest cell need, or its width in `at_least` if that is larger and
+/// all columns then fit. A table that is too wide is scrolled, and no number is cut off or overlaps the next. Units: pixels.
 /// Requires: shape_table(), a TableDelegate, a width for each column.
 void fit_columns(QTableView& table, const std::vector<int>& at_least);
 

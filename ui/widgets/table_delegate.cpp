@@ -46,7 +46,7 @@ int TableDelegate::width_for(const QModelIndex& index) const {
 
 qreal TableDelegate::content_width(const QModelIndex& index) const {
   const QFont font = theme_.font(12, index.column() == 0 ? QFont::DemiBold : QFont::Normal);
-  // Digits are drawn wider than they are measured for dots.
+  // Equal digits are drawn wider than the widths by which elidedText() measures.
   const QString words = index.data().toString();
   return std::max(digits_width(QFontMetricsF(font), words), QFontMetricsF(font).horizontalAdvance(words));
 }
@@ -54,7 +54,7 @@ qreal TableDelegate::content_width(const QModelIndex& index) const {
 void TableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   painter->save();
   paint_ground(*painter, option, index);
-  painter->setClipRect(option.rect);  // whatever a content does, the next cell is not its place
+  painter->setClipRect(option.rect);  // no content may paint over the next cell
   const QRectF area = QRectF(option.rect).adjusted(left_of(index), 0, -right_of(index), -1);
   paint_content(*painter, area, index);
   painter->restore();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TableDelegate: rows of every table: no grid, a hairline under each, the selected one on tint with an accent bar.
+// TableDelegate: paints the rows of every table: no grid, a hairline under each row, the selected row on tint with an accent
+// bar.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -10,25 +11,25 @@ class QTableView;
 
 namespace lathe::ui {
 
-/// Left of the first column and right of the last, by where the table lies.
+/// Margins to the left of the first column and to the right of the last, for a table in a dock and on a page.
 inline constexpr int kDockMargin = 14, kPageMargin = 20;
 
 class TableDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
-  /// `margin`: as the header has it.
+  /// `margin`: the same as that of the header.
   TableDelegate(const Theme& theme, QObject* parent, int margin = kDockMargin);
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-  /// Units: pixels in which nothing of the cell is cut.
+  /// Width with which nothing of the cell is cut off. Units: pixels.
   int width_for(const QModelIndex& index) const;
 
  protected:
-  /// The words of a cell, inside `area`. Base: the display role with equal digits, elided.
+  /// Paints the text of a cell inside `area`. Base: the display role with equal digits, elided.
   virtual void paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const;
-  /// Units: pixels of the area in which paint_content() cuts nothing. Base: of the display role.
+  /// Width of the area in which paint_content() cuts nothing off. Base: that of the display role. Units: pixels.
   virtual qreal content_width(const QModelIndex& index) const;
-  /// Ground, hairline and mark of the row.
+  /// Paints ground, hairline and mark of the row.
   void paint_ground(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const;
   const Theme& theme() const { return theme_; }
 
@@ -40,7 +41,7 @@ class TableDelegate : public QStyledItemDelegate {
   const int margin_;
 };
 
-/// Heights, selection and headers that every table of the window has.
+/// Sets the heights, the selection and the header that every table of the window has.
 void shape_table(QTableView& table, const Theme& theme, int margin = kDockMargin);
 
 }  // namespace lathe::ui

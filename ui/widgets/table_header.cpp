@@ -17,7 +17,8 @@ TableHeader::TableHeader(const Theme& theme, int margin, QWidget* parent)
   setHighlightSections(false);
   setFixedHeight(theme.px(kHeight));
   setFont(theme.font(11, QFont::Medium));
-  setMinimumSectionSize(theme.px(kMinWidth));  // else that of the font's widest letter, and a last column overflows
+  // the default is the width of the font's widest letter, with which a last column overflows
+  setMinimumSectionSize(theme.px(kMinWidth));
   connect(&theme, &Theme::changed, viewport(), qOverload<>(&QWidget::update));
 }
 
@@ -27,7 +28,7 @@ int TableHeader::right_of(int section) const { return theme_.px(visualIndex(sect
 
 bool TableHeader::is_sorted_by(int section) const { return isSortIndicatorShown() && sortIndicatorSection() == section; }
 
-/// The words may stand over numbers at the right: the chevron is before them there, so that they do not move.
+/// Paints a heading. In a right-aligned column the chevron is before the title, so that the title does not move.
 void TableHeader::paintSection(QPainter* painter, const QRect& rect, int section) const {
   const Tokens& t = theme_.tokens();
   painter->save();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TableHeader: headings of every table: words over their column, a chevron where it is sorted, dots where it is too narrow.
+// TableHeader: the header of every table: each title over its column, a chevron at the sorted column, and "…" where a column
+// is too narrow.
 #pragma once
 
 #include <QHeaderView>
@@ -11,9 +12,9 @@ namespace lathe::ui {
 class TableHeader : public QHeaderView {
   Q_OBJECT
  public:
-  /// `margin`: left of the first column and right of the last.
+  /// `margin`: space to the left of the first column and to the right of the last.
   TableHeader(const Theme& theme, int margin, QWidget* parent);
-  /// Width in which nothing of the heading is cut, sorted or not.
+  /// Width with which nothing of the heading is cut off, sorted or not.
   int width_for(int section) const;
 
  protected:

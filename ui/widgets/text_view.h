@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TextView: a read-only document as high as its text; can be selected and copied, its links ask before they open.
+// TextView: a read-only document as high as its text; its text can be selected and copied, and its links ask before they
+// open.
 #pragma once
 
 #include <QTextEdit>
@@ -14,7 +15,7 @@ class TextView : public QTextEdit {
   TextView(const Theme& theme, QWidget* parent);
   /// Height of the document at this width.
   int height_for(int width);
-  /// The block of colour behind the last letter while a reply is written.
+  /// Shows a coloured block as a caret after the last letter while a reply is written.
   void set_caret(bool shown);
 
  protected:
@@ -22,7 +23,7 @@ class TextView : public QTextEdit {
   void wheelEvent(QWheelEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
-  /// Nothing is fetched: a document that names an image gets none.
+  /// Fetches nothing: an image that the document names is not loaded.
   QVariant loadResource(int type, const QUrl& name) override;
 
  private:

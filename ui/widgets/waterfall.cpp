@@ -6,14 +6,14 @@
 #include <QPainterPath>
 
 #include "ui/theme/digits.h"
-#include "ui/widgets/hatch.h"
 #include "ui/widgets/chart_style.h"
+#include "ui/widgets/hatch.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kBarHeight = 20;
-// A phase narrower than this cannot hold its length in words.
+// Width below which a phase does not show its duration as text.
 constexpr qreal kWordWidth = 56;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Waterfall: the phases of one request on one bar, with its time axis.
+// Waterfall: the phases of one request on one bar, with a time axis.
 #pragma once
 
 #include <QWidget>
@@ -10,7 +10,7 @@
 namespace lathe::ui {
 
 QColor phase_color(const Tokens& tokens, Phase phase);
-/// Solid where the request is computed, hatched where it waits.
+/// Paints a phase: solid if the request is computed in it, hatched if it waits.
 void paint_phase(QPainter& painter, const Theme& theme, const QRectF& area, Phase phase);
 
 class Waterfall : public QWidget {

@@ -11,7 +11,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kTimeWidth = 46;  // right edge of the time
-constexpr int kThreadX = 60;    // the line that the dots stand on
+constexpr int kThreadX = 60;    // x of the time line with its dots
 constexpr int kTextX = 74;
 constexpr int kRowHeight = 19;
 
@@ -42,7 +42,8 @@ WhyList::WhyList(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(
 }
 
 void WhyList::show_events(std::vector<engine::SchedulerEvent> events, std::int64_t submitted_ns) {
-  // Numbers rise: a list that is full loses events in its middle and gains one at its end.
+  // Compares the last sequence number, too, because a full list keeps its size: it loses events in its middle and gains one
+  // at its end.
   const auto last = [](const std::vector<engine::SchedulerEvent>& list) { return list.empty() ? 0 : list.back().sequence; };
   if (events.size() == events_.size() && last(events) == last(events_) && submitted_ns == submitted_ns_) return;
   events_ = std::move(events);

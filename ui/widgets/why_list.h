@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// WhyList: what the scheduler decided about a request and why, one sentence a decision, along a thread of time.
+// WhyList: the scheduler's decisions about a request and their reasons, one sentence per decision, along a vertical time
+// line.
 #pragma once
 
 #include <QWidget>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Wrapping of text: between words, or anywhere in a word so long that looking for a better break would take minutes.
+// Wrap mode: text is wrapped between words, or anywhere if it has a word so long that looking for a better break would take
+// minutes.
 #pragma once
 
 #include <QString>

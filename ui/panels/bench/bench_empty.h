@@ -16,7 +16,7 @@ class BenchEmpty : public QWidget {
   Q_OBJECT
  public:
   BenchEmpty(const Theme& theme, QWidget* parent);
-  /// The latest sweep that was kept, or null. Whoever was cut off in the middle need not search for where he was.
+  /// Sets the latest saved sweep, or null. If it is unfinished, a button offers to resume it.
   void show_last(const app::KeptSweep* sweep);
 
  Q_SIGNALS:

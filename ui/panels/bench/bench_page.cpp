@@ -24,7 +24,7 @@ constexpr int kPlanWidth = 316;
 
 Panel* make_bench(const PanelContext& context, QWidget* parent) { return new BenchPage(context, parent); }
 
-/// The ground of tools beside a page.
+/// The ground of the tools next to a page.
 class DockGround final : public QWidget {
  public:
   DockGround(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {}
@@ -37,8 +37,8 @@ class DockGround final : public QWidget {
 };
 
 struct TimeWords {
-  QString takes;   ///< how long a plan takes
-  QString source;  ///< how that is known
+  QString takes;   ///< duration of a plan
+  QString source;  ///< source of the duration
 };
 
 TimeWords text_of(const std::optional<ForecastTime>& time) {
@@ -159,9 +159,9 @@ QWidget* BenchPage::make_plan() {
   plans_ = new QMenu(title_);
   plans_->setObjectName(QStringLiteral("bench.plans"));
   title_->setIcon(theme.icon(QStringLiteral("chevron-down")));
-  title_->setLayoutDirection(Qt::RightToLeft);  // the chevron behind the words
+  title_->setLayoutDirection(Qt::RightToLeft);  // the chevron after the title
   plans_->setLayoutDirection(Qt::LeftToRight);
-  // A menu of the button's own would open from its right edge, over the rail.
+  // A menu set with setMenu() would open from the button's right edge, over the rail.
   connect(title_, &QPushButton::clicked, this, [this] { plans_->popup(title_->mapToGlobal(QPoint(0, title_->height()))); });
   connect(plans_, &QMenu::aboutToShow, this, &BenchPage::fill_plans_menu);
   head->addWidget(title_);
@@ -275,7 +275,7 @@ void BenchPage::read_kept() {
         return std::pair(app::facts_of_sweeps(kept), app::known_rates(kept));
       },
       [this, number = ++n_reads_](std::pair<std::vector<app::SweepFacts>, std::vector<app::KnownRate>> read) {
-        if (number != n_reads_) return;  // two may end in either order
+        if (number != n_reads_) return;  // two readings may end in either order
         kept_ = std::move(read.first);
         forecast_->set_rates(std::move(read.second));
         empty_->show_last(kept_.empty() ? nullptr : &kept_.front().kept);
@@ -318,7 +318,7 @@ void BenchPage::start() {
     plan.options = context_.load.options();
     app::make_room(plan);
   }
-  // What the forecast measures would be in the sweep's way.
+  // A measurement of the forecast would disturb the sweep.
   forecast_->make_way([this, plan = std::move(plan)] { start_now(plan); });
   if (forecast_->is_awaited()) show_plan();
 }
@@ -400,7 +400,7 @@ std::string BenchPage::exported(const app::SweepStatus& status, const QString& f
   if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
   if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
   if (const auto latency = charts_->latency()) return app::distribution_svg(*status.plan, *status.report, *latency);
-  const TurnedSweep shown = turned(*status.plan, *status.report, charts_->axis());  // drawings run over the last variable
+  const TurnedSweep shown = turned(*status.plan, *status.report, charts_->axis());  // drawings have the last variable across
   return app::chart_svg(shown.plan, shown.report, charts_->metric(), charts_->over());
 }
 
@@ -414,7 +414,8 @@ std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, c
 
 void BenchPage::show_time(const app::SweepPlan& plan) {
   const bool runs = context_.bridge.sweep_status().runs();
-  const TimeWords time = runs ? TimeWords() : text_of(forecast_of(plan, nullptr));  // then its head says what is left
+  // while a sweep runs, its header shows the time left
+  const TimeWords time = runs ? TimeWords() : text_of(forecast_of(plan, nullptr));
   const std::size_t cells = app::n_cells(plan);
   cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
                      .arg(cells)
@@ -426,13 +427,13 @@ void BenchPage::show_time(const app::SweepPlan& plan) {
   cost_->setToolTip(time.source);
 }
 
-/// Of a sweep that runs and cannot say yet by itself how long it still takes.
+/// The expected time left of a running sweep that cannot estimate it from its own runs yet.
 QString BenchPage::expected_text(const app::SweepStatus& status) {
   if (!status.runs() || status.progress.seconds_left > 0) return {};
   const std::optional<ForecastTime> time = forecast_of(*status.plan, status.report.get());
   if (!time) return {};
   const double left = time->seconds - status.progress.seconds;
-  if (left <= 0) return {};  // it takes longer
+  if (left <= 0) return {};  // the sweep takes longer than expected
   return time->is_least ? tr("at least <b>%1</b> in all").arg(about_text(time->seconds))
                         : tr("≈ <b>%1</b> left").arg(about_text(left));
 }
@@ -476,7 +477,7 @@ void BenchPage::show_sweep() {
   context_.actions[QStringLiteral("bench.pause")]->setEnabled(runs);
   if (was_running_ != runs) {
     was_running_ = runs;
-    // What had the focus is gone; what comes next in the chain is "Skip cell".
+    // The control with the focus is hidden, and the next one in the chain is "Skip cell".
     if (runs && isVisible()) pause_->setFocus();
     if (!runs) read_kept();
     show_plan();
@@ -486,7 +487,7 @@ void BenchPage::show_sweep() {
   charts_->show_sweep(status);
   service_->show_sweep(status);
   table_->show_sweep(status);
-  charts_->select_cell(table_->selected_cell());  // a table that is filled anew loses its selection without a word
+  charts_->select_cell(table_->selected_cell());  // a table whose model is reset loses its selection without a signal
 }
 
 }  // namespace lathe::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bench: a plan at the left, the sweep that runs or ran at the right: progress, heat map, lines, table. Two further parts
-// show the sweeps that were kept and two of them side by side.
+// Bench: a plan at the left, the running or last sweep at the right: progress, heat map, lines, table. Two further views
+// show the saved sweeps, and two of them next to each other.
 #pragma once
 
 #include <QMenu>
@@ -67,7 +67,7 @@ class BenchPage : public Panel {
   PanelContext context_;
   SweepForecast* forecast_;
   std::vector<app::SweepFacts> kept_;
-  std::uint64_t n_reads_ = 0;  ///< of the kept ones, begun
+  std::uint64_t n_reads_ = 0;  ///< number of the latest reading of the saved sweeps
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
   Segmented* tabs_;

@@ -11,7 +11,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kSide = 14, kPitch = 17, kHead = 16, kLabelGap = 8, kMaxLabel = 130;
-// More than these would not fit beside the progress.
+// Largest grid that fits next to the progress.
 constexpr int kMaxRows = 5, kMaxColumns = 24;
 
 }  // namespace
@@ -56,9 +56,11 @@ void CellGrid::paintEvent(QPaintEvent*) {
   for (int row = 0; row < grid_.rows.size(); ++row) {
     painter.setPen(theme_.tokens().text2);
     const QString word = painter.fontMetrics().elidedText(grid_.rows[row], Qt::ElideRight, left - theme_.px(kLabelGap) + 1);
-    painter.drawText(QRectF(0, top + row * pitch, left - theme_.px(kLabelGap), side), Qt::AlignRight | Qt::AlignVCenter, word);
+    painter.drawText(QRectF(0, top + row * pitch, left - theme_.px(kLabelGap), side), Qt::AlignRight | Qt::AlignVCenter,
+                     word);
     for (int column = 0; column < grid_.columns.size(); ++column) {
-      paint_square(painter, QRectF(left + column * pitch + 0.5, top + row * pitch + 0.5, side - 1, side - 1), grid_.cell(row, column));
+      paint_square(painter, QRectF(left + column * pitch + 0.5, top + row * pitch + 0.5, side - 1, side - 1),
+                   grid_.cell(row, column));
     }
   }
 }
@@ -75,12 +77,14 @@ void CellGrid::paint_square(QPainter& painter, const QRectF& square, std::size_t
   painter.setBrush(has_failed ? t.error.tint : is_done && !is_skipped ? t.accent : Qt::transparent);
   painter.drawRoundedRect(square, radius, radius);
   if (is_running) {
-    const double share = is_known ? static_cast<double>(found->second.samples.size()) / static_cast<double>(status_.plan->repeats) : 0;
+    const double share =
+        is_known ? static_cast<double>(found->second.samples.size()) / static_cast<double>(status_.plan->repeats) : 0;
     QPainterPath clip;
     clip.addRoundedRect(square, radius, radius);
     painter.save();
     painter.setClipPath(clip);
-    painter.fillRect(QRectF(square.left(), square.bottom() - share * square.height(), square.width(), share * square.height()), t.accent);
+    painter.fillRect(
+        QRectF(square.left(), square.bottom() - share * square.height(), square.width(), share * square.height()), t.accent);
     painter.restore();
   }
   const QPointF c = square.center();
@@ -95,7 +99,8 @@ void CellGrid::paint_square(QPainter& painter, const QRectF& square, std::size_t
   } else if (is_done) {
     painter.setPen(QPen(t.on_accent, 1.5));
     painter.setBrush(Qt::NoBrush);
-    painter.drawPolyline(QPolygonF{c + QPointF(-3 * u, 0.2 * u), c + QPointF(-0.8 * u, 2.4 * u), c + QPointF(3.2 * u, -2.4 * u)});
+    painter.drawPolyline(
+        QPolygonF{c + QPointF(-3 * u, 0.2 * u), c + QPointF(-0.8 * u, 2.4 * u), c + QPointF(3.2 * u, -2.4 * u)});
   }
 }
 

@@ -35,7 +35,7 @@ int ChartLegend::place(int width, int most_rows) {
     places_.push_back(point_of(x, row));
     if (wide > 0) x += wide + between;
   }
-  // How many are left out needs room too, and takes the place of another name for it.
+  // The count of the entries that are left out needs space too, and may take that of another name.
   while (n_left_out() > 0 && places_.size() > 1) {
     rest_ = point_of(x, row);
     if (x + QFontMetrics(theme_.font(11)).horizontalAdvance(text_of_rest()) <= width || places_.back().x() == 0) break;

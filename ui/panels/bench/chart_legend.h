@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ChartLegend: the names of a chart's lines, each behind a piece of it; those that have no room in a row begin the next.
+// ChartLegend: the names of a chart's lines, each after a sample of the line, in as many rows as they need.
 #pragma once
 
 #include <QPen>
@@ -15,10 +15,10 @@ namespace lathe::ui {
 struct LegendEntry {
   static constexpr int kNoMark = -1;
 
-  QString name;  ///< empty: it takes no room
+  QString name;  ///< empty: the entry takes no space
   QPen pen;
   int mark = kNoMark;    ///< QCPScatterStyle::ScatterShape
-  bool has_line = true;  ///< with neither it is a remark
+  bool has_line = true;  ///< an entry without line and mark is a remark
   bool is_strong = false;
 };
 
@@ -26,12 +26,13 @@ class ChartLegend {
  public:
   explicit ChartLegend(const Theme& theme) : theme_(theme) {}
   void set(std::vector<LegendEntry> entries) { entries_ = std::move(entries); }
-  /// Pixels that it is high. Names that `most_rows` cannot take are counted behind the others.
+  /// Lays the legend out and returns its height. Units: pixels. Names that do not fit into `most_rows` are counted after the
+  /// others.
   int place(int width, int most_rows = INT_MAX);
   void paint(QWidget& chart) const;
   int n_rows() const { return n_rows_; }
   int n_left_out() const { return static_cast<int>(entries_.size() - places_.size()); }
-  /// The entry there; -1: none.
+  /// Index of the entry at the point; -1: none.
   int entry_at(const QPointF& point) const;
 
  private:
@@ -40,8 +41,8 @@ class ChartLegend {
 
   const Theme& theme_;
   std::vector<LegendEntry> entries_;
-  std::vector<QPoint> places_;  ///< middle of the left edge, of those that are shown
-  QPoint rest_;                 ///< the same, of the number of the others
+  std::vector<QPoint> places_;  ///< middle of the left edge of each shown entry
+  QPoint rest_;                 ///< middle of the left edge of the count of the other entries
   int n_rows_ = 1;
 };
 

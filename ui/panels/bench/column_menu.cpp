@@ -10,7 +10,7 @@
 namespace lathe::ui {
 namespace {
 
-/// A click on a metric ticks it and leaves the menu open for the next.
+/// A menu that ticks the clicked metric and stays open for the next.
 class StayingMenu final : public QMenu {
  public:
   using QMenu::QMenu;
@@ -25,7 +25,7 @@ class StayingMenu final : public QMenu {
 
 struct Group {
   const char* title;
-  std::vector<std::string_view> begins;  ///< of the names of its metrics
+  std::vector<std::string_view> begins;  ///< beginnings of the names of the group's metrics
 };
 
 const std::vector<Group>& groups() {
@@ -35,7 +35,7 @@ const std::vector<Group>& groups() {
       {QT_TRANSLATE_NOOP("ColumnMenu", "KV cache and batching"), {"kv_", "cached_", "preemptions", "padding"}},
       {QT_TRANSLATE_NOOP("ColumnMenu", "Model"), {"load_", "weight_", "memory_"}},
       {QT_TRANSLATE_NOOP("ColumnMenu", "Quality"), {"perplexity", "kl_", "same_", "quality_"}},
-      {QT_TRANSLATE_NOOP("ColumnMenu", "Requests and answers"), {""}}};  // all others
+      {QT_TRANSLATE_NOOP("ColumnMenu", "Requests and answers"), {""}}};  // all other metrics
   return all;
 }
 
@@ -55,7 +55,7 @@ ColumnMenu::ColumnMenu(QWidget* parent) : QMenu(parent) {
   std::map<std::size_t, std::vector<std::size_t>> metrics;
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
     const std::string_view name = app::sweep_metrics()[i].name;
-    if (!name.ends_with("_ci95")) metrics[group_of(name)].push_back(i);  // intervals stand beside their metric
+    if (!name.ends_with("_ci95")) metrics[group_of(name)].push_back(i);  // intervals are shown next to their metric
   }
   for (const auto& [group, members] : metrics) add_group(tr(groups()[group].title), members);
   addSeparator();

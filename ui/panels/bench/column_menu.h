@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ColumnMenu: which metrics the results table shows, by groups.
+// ColumnMenu: the menu that chooses the metrics of the results table, in groups.
 #pragma once
 
 #include <QMenu>
@@ -11,7 +11,7 @@ class ColumnMenu : public QMenu {
   Q_OBJECT
  public:
   explicit ColumnMenu(QWidget* parent);
-  /// Ticks those; the last that is ticked cannot be taken away.
+  /// Ticks these metrics; the last ticked one cannot be unticked.
   void show_metrics(const std::vector<std::size_t>& shown);
 
  Q_SIGNALS:

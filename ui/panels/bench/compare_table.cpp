@@ -82,7 +82,7 @@ QString CompareTable::text(const Row& row, const Column& column) const {
   return {};
 }
 
-/// Numbers among values sort as numbers, before words.
+/// Values that are numbers sort as numbers, before texts.
 QVariant CompareTable::sort_key(const Row& row, const Column& column) const {
   switch (column.kind) {
     case Kind::variable: {

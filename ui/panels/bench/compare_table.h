@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CompareTable: two sweeps on the cells that they have in common: a row a cell and metric, with both values, ratio, verdict.
+// CompareTable: two sweeps on the cells that they have in common: one row per cell and metric, with both values, ratio and
+// verdict.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -17,22 +18,22 @@ class CompareTable : public QAbstractTableModel {
   enum class Kind { variable, metric, first, second, ratio, verdict };
   struct Column {
     Kind kind;
-    std::size_t index;  ///< of the variable
+    std::size_t index;  ///< index of the variable
   };
   enum Role { sort_role = Qt::UserRole + 1, half_width_role, verdict_role };
   using Record = std::shared_ptr<const app::SweepRecord>;
 
   explicit CompareTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
-  /// Null for either: nothing is compared.
+  /// Null for either sweep: nothing is compared.
   void show_sweeps(Record a, Record b);
   void show_metrics(std::vector<std::size_t> metrics);
   const app::SweepComparison& comparison() const { return both_; }
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::size_t>& metrics() const { return metrics_; }
-  /// Of one metric, over the common cells.
+  /// Verdicts and ratio of one metric over the common cells.
   struct Tally {
     int n_better = 0, n_worse = 0, n_noise = 0;
-    double mean_ratio = 0;  ///< geometric; 0: no cell has a ratio
+    double mean_ratio = 0;  ///< geometric mean; 0: no cell has a ratio
   };
   Tally tally_of(std::size_t metric) const;
 

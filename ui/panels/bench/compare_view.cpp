@@ -27,7 +27,7 @@ constexpr int kVariableWidth = 112, kMetricWidth = 130, kValueWidth = 130, kRati
 constexpr int kBadge = 22;
 constexpr std::array<std::string_view, 3> kMetrics = {"output_tok_s", "ttft_ms_p99", "itl_ms_p50"};
 
-/// The letter of a side on its colour.
+/// The letter of a side, A or B, on the colour of the side.
 class SideBadge final : public QWidget {
  public:
   SideBadge(const Theme& theme, const QString& letter, std::size_t series, QWidget* parent)
@@ -102,7 +102,7 @@ QString varied_by(const app::SweepPlan& plan) {
   return words.isEmpty() ? CompareView::tr("nothing") : words.join(CompareView::tr(" and "));
 }
 
-/// A value may be a path.
+/// The end of a long value, which may be a path.
 QString short_value(const std::string& value) {
   const QString words = QString::fromStdString(value);
   return words.isEmpty() ? CompareView::tr("none") : words.size() > 48 ? QStringLiteral("…") + words.right(47) : words;
@@ -173,7 +173,7 @@ QWidget* CompareView::make_head() {
   row->addWidget(swap_);
   metrics_ = make_button(theme, "bench.compare.metrics", tr("Metrics"), head);
   metrics_->setIcon(theme.icon(QStringLiteral("chevron-down")));
-  metrics_->setLayoutDirection(Qt::RightToLeft);  // the chevron behind the words
+  metrics_->setLayoutDirection(Qt::RightToLeft);  // the chevron after the title
   metric_menu_ = new QMenu(metrics_);
   metric_menu_->setObjectName(QStringLiteral("bench.compare.metrics.menu"));
   metric_menu_->setLayoutDirection(Qt::LeftToRight);
@@ -193,11 +193,11 @@ void CompareView::make_table() {
   table_->setModel(&sorted_);
   table_->setItemDelegate(new CompareDelegate(context_.theme, model_, table_));
   table_->horizontalHeader()->setStretchLastSection(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);  // the order of the cells, until a heading is pressed
+  table_->sortByColumn(-1, Qt::AscendingOrder);  // in the order of the cells, until a heading is clicked
   table_->setSortingEnabled(true);
 }
 
-/// All that are about a model or its speed; the checksum of the answers is told on its own.
+/// Offers all metrics of a model or its speed; the checksum of the answers is shown separately.
 void CompareView::fill_metrics() {
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
     const std::string_view name = app::sweep_metrics()[i].name;
@@ -242,7 +242,7 @@ void CompareView::show_sweeps(const std::vector<app::SweepFacts>& sweeps) {
   choose(before_a, before_b);
 }
 
-/// What is not there any more gives way to the newest two.
+/// Chooses two sweeps; a sweep that does not exist any more is replaced by one of the newest two.
 void CompareView::choose(const QString& a, const QString& b) {
   const int place_a = a_->findData(a), place_b = b_->findData(b);
   a_->setCurrentIndex(place_a >= 0 ? place_a : std::min(1, a_->count() - 1));
@@ -250,7 +250,7 @@ void CompareView::choose(const QString& a, const QString& b) {
   read();
 }
 
-/// What nobody looks at is not read.
+/// Reads the sweeps only when they are shown.
 void CompareView::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   read();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CompareView: two kept sweeps side by side on the cells that both have measured.
+// CompareView: two saved sweeps next to each other, on the cells that both have measured.
 #pragma once
 
 #include <QComboBox>
@@ -19,7 +19,7 @@ class CompareView : public QWidget {
   Q_OBJECT
  public:
   CompareView(const PanelContext& context, QWidget* parent);
-  /// Those to choose from, the newest first. What was chosen stays chosen, and is read again.
+  /// Sets the sweeps to choose from, newest first. The chosen sweeps stay chosen and are read again.
   void show_sweeps(const std::vector<app::SweepFacts>& sweeps);
   void choose(const QString& a, const QString& b);
 
@@ -39,7 +39,7 @@ class CompareView : public QWidget {
   QString difference_text() const;
 
   PanelContext context_;
-  int reading_ = 0;  ///< counts: only the latest answer is taken
+  int reading_ = 0;  ///< number of the latest reading; older answers are ignored
   CompareTable::Record a_record_, b_record_;
   QString error_;
   CompareTable model_;

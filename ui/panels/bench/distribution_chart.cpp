@@ -19,10 +19,11 @@ namespace {
 
 constexpr std::size_t kMostLines = 24;
 constexpr int kValueTicks = 5, kMostLegendRows = 3, kNear = 14;
-constexpr double kGoalInSight = 3;  // times the largest value: one further off would press the lines to the edge
-constexpr double kFromZero = 0.4;   // an axis begins at zero where the smallest value is below this share of the largest
+// the goal is shown up to this multiple of the largest value: one further off would press the lines to the edge
+constexpr double kGoalInSight = 3;
+constexpr double kFromZero = 0.4;  // an axis begins at zero if the smallest value is below this share of the largest
 
-/// 1, 2 and 5 times the powers of ten; powers alone where those would be many.
+/// Ticks at 1, 2 and 5 times the powers of ten; at the powers only where those would be too many.
 QSharedPointer<QCPAxisTicker> ratio_ticks(double low, double high) {
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   const bool has_few = high > 1e3 * low;
@@ -73,7 +74,7 @@ DistributionChart::~DistributionChart() = default;
 QSize DistributionChart::minimumSizeHint() const { return {theme_.px(260), theme_.px(142)}; }
 
 void DistributionChart::show_sweep(const app::SweepStatus& status, std::size_t latency) {
-  // Asked every second; a report is another one once anything of it is.
+  // Called every second while a sweep runs; a new report object means that something in it changed.
   const bool is_same = status.report != nullptr && status.report == status_.report && status.plan == status_.plan;
   status_ = status;
   if (is_same && latency == latency_) return;
@@ -128,7 +129,7 @@ QString DistributionChart::axis_title() const { return plot_->xAxis->label(); }
 
 QString DistributionChart::name_of(std::size_t cell) const { return differing_text(*status_.plan, cell); }
 
-/// Beyond the most that can be told apart the selected one takes the place of the last.
+/// Takes the cells that can be told apart at most; if the selected one is not among them, it replaces the last.
 void DistributionChart::take_lines() {
   lines_.clear();
   n_left_out_ = 0;
@@ -145,7 +146,7 @@ void DistributionChart::take_lines() {
     ++n_left_out_;
     if (index == selected_) cells.back() = index;
   }
-  // To merge those of all runs takes its time.
+  // Merging the distributions of all runs takes time, so only the shown cells are merged.
   for (const std::size_t index : cells) lines_.push_back({index, status_.report->cells.at(index).distribution_of(latency_)});
   for (const Line& line : lines_) {
     low_ = std::min(low_, line.distribution.values.front());
@@ -168,7 +169,7 @@ QString DistributionChart::why_empty() const {
   return is_between_tokens ? tr("No answer had two tokens: there is no time between them") : tr("No request had an answer");
 }
 
-/// The look of a cell does not change as others come in.
+/// The pen of a cell depends only on the cell, so it does not change as other cells are added.
 QPen DistributionChart::pen_of(std::size_t cell) const {
   const auto& series = theme_.tokens().series;
   QPen pen = line_pen(series[cell % series.size()], cell + cell / series.size());
@@ -200,7 +201,7 @@ void DistributionChart::rebuild() {
     entries.push_back({.name = name_of(line.cell), .pen = pen_of(line.cell), .is_strong = is_selected});
   }
   for (const Line& line : lines_) {
-    if (line.cell == selected_) add_line(line);  // over the others
+    if (line.cell == selected_) add_line(line);  // drawn over the other lines
   }
   if (n_left_out_ > 0)
     entries.push_back({.name = tr("%1 more in the table").arg(n_left_out_), .pen = {}, .has_line = false});
@@ -215,7 +216,7 @@ void DistributionChart::rebuild() {
   plot_->replot(QCustomPlot::rpQueuedReplot);
 }
 
-/// A stair: from value to value the share of the one before.
+/// Adds a step line: from each value to the next, the share of the former.
 void DistributionChart::add_line(const Line& line) {
   QVector<double> x{line.distribution.values.front()}, y{0};
   for (const app::Quantile& quantile : line.distribution.quantiles()) {
@@ -305,7 +306,7 @@ void DistributionChart::resizeEvent(QResizeEvent*) { place(); }
 
 void DistributionChart::paintEvent(QPaintEvent*) { legend_->paint(*this); }
 
-/// Across to its share, or up to its value: a stair is near where it is flat too.
+/// The nearest line, by the horizontal or the vertical distance, so that flat steps are near as well.
 std::optional<std::size_t> DistributionChart::line_near(const QPointF& point) const {
   const QPointF at = point - plot_->pos();
   if (lines_.empty() || !plot_->axisRect()->rect().contains(at.toPoint())) return {};

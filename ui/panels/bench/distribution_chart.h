@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DistributionChart: which share of a latency is within how many milliseconds (an empirical CDF), a line a cell.
+// DistributionChart: the share of a latency's values within a number of milliseconds (an empirical CDF), one line per cell.
 #pragma once
 
 #include <QLabel>
@@ -25,25 +25,25 @@ class DistributionChart : public QWidget {
   DistributionChart(const Theme& theme, QWidget* parent);
   ~DistributionChart() override;
   void show_sweep(const app::SweepStatus& status, std::size_t latency);
-  /// Its line is drawn stronger.
+  /// Draws the line of this cell stronger.
   void select_cell(std::optional<std::size_t> cell);
-  /// Over the ratios of values, where offers_ratios().
+  /// Uses a logarithmic axis if offers_ratios() allows it.
   void set_by_ratio(bool by_ratio);
-  bool offers_ratios() const;  ///< values are far apart
+  bool offers_ratios() const;  ///< the values are far enough apart for a logarithmic axis
   QSize minimumSizeHint() const override;
 
-  std::vector<std::size_t> cells() const;  ///< that have a line, in its order
+  std::vector<std::size_t> cells() const;  ///< the cells that have a line, in the order of the lines
   QString name_of(std::size_t cell) const;
   QPen pen_of(std::size_t cell) const;
-  std::optional<std::size_t> top_cell() const;   ///< whose line lies over all others
-  QPolygonF corners_of(std::size_t cell) const;  ///< milliseconds and per cent
+  std::optional<std::size_t> top_cell() const;   ///< the cell whose line is drawn over all others
+  QPolygonF corners_of(std::size_t cell) const;  ///< x in milliseconds, y in per cent
   QPointF place_of(double ms, double percent) const;
   bool is_in_range(double ms) const;
   bool is_by_ratio() const;
   bool has_goal_line() const { return has_goal_line_; }
   QString axis_title() const;
-  QString message() const { return message_->text(); }  ///< empty: there are lines
-  /// Rich text: what the line nearest to that point says there. Empty: none is near.
+  QString message() const { return message_->text(); }  ///< empty if there are lines
+  /// The values of the line nearest to the point, as rich text; empty: no line is near.
   QString text_at(const QPointF& point) const;
 
  Q_SIGNALS:
@@ -80,7 +80,7 @@ class DistributionChart : public QWidget {
   std::optional<std::size_t> selected_;
   std::vector<Line> lines_;
   std::size_t n_left_out_ = 0;
-  double low_ = 0, high_ = 0;  ///< of all lines
+  double low_ = 0, high_ = 0;  ///< smallest and largest value of all lines
   bool has_goal_line_ = false;
   QCustomPlot* plot_;
   QLabel* message_;

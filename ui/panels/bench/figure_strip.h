@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FigureStrip: what a sweep comes to in three numbers, each with a sentence, beside a title.
+// FigureStrip: three figures about a sweep, each with a sentence, to the right of a title.
 #pragma once
 
 #include <QHBoxLayout>
@@ -17,7 +17,7 @@ class FigureStrip : public QWidget {
   /// Labels have the object names "<name>.title", "<name>.goal", and for each figure "<name>.<figure>" and so on.
   FigureStrip(const Theme& theme, const QString& name, const QString& title, const std::array<const char*, 3>& figures,
               QWidget* parent);
-  /// Below the title.
+  /// Sets the goal below the title.
   void set_goal(const QString& words, const QString& tip);
   void set_figure(std::size_t index, const QString& value, const QString& of, const QString& below);
 
@@ -25,7 +25,7 @@ class FigureStrip : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  /// A number, what it counts, and a line below.
+  /// A figure: a number, the thing that it counts, and a line below.
   struct Figure {
     QLabel *number, *unit, *words;
   };

@@ -16,16 +16,16 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kScale = 22, kAxis = 34, kGap = 2, kMaxLabel = 150;
-constexpr double kLogFrom = 10;  // values further apart than this are told apart by their ratios
+constexpr double kLogFrom = 10;  // ratio of the largest to the smallest value from which the colour scale is logarithmic
 
-/// Black or white, whichever contrasts more (WCAG).
+/// Black or white, whichever contrasts more with the ground (WCAG).
 QColor text_on(const QColor& ground) {
   const auto linear = [](double c) { return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
   const double light = 0.2126 * linear(ground.redF()) + 0.7152 * linear(ground.greenF()) + 0.0722 * linear(ground.blueF());
   return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? Qt::black : Qt::white;
 }
 
-/// Where the word has no room, the table says it.
+/// "skipped", or a dash if the width is too small for the word; the table then has the word.
 QString skipped_word(const QFontMetrics& metrics, qreal width) {
   const QString word = HeatMap::tr("skipped");
   return metrics.horizontalAdvance(word) <= width ? word : QStringLiteral("–");
@@ -95,7 +95,7 @@ int HeatMap::cell_at(const QPointF& point) const {
   return -1;
 }
 
-/// Its colour tells the rest, and the tip of the cell.
+/// Draws a cell's number only if it fits; the cell's colour and tool tip give the rest.
 void HeatMap::draw_where_it_fits(QPainter& painter, const QRectF& square, const QString& words) {
   const QFontMetricsF metrics(painter.font());
   if (metrics.height() < square.height() && digits_width(metrics, words) + kGap < square.width())
@@ -166,7 +166,7 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
                              : tr("%1 / %2").arg(n).arg(status_.plan->repeats));
     return;
   }
-  if (found->second.estimate_of(metric_).n == 0) {  // it could not be seen
+  if (found->second.estimate_of(metric_).n == 0) {  // the cell has no value of the metric
     painter.setPen(t.text3);
     draw_digits(painter, square, Qt::AlignCenter, QStringLiteral("–"));
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// HeatMap: one metric of every cell of a sweep, low to high in colours, with its number.
+// HeatMap: one metric of every cell of a sweep as a number on a colour scale from low to high.
 #pragma once
 
 #include <QWidget>
@@ -10,14 +10,14 @@
 
 namespace lathe::ui {
 
-/// The colour of a share of 0 to 1 on the theme's scale.
+/// The colour of a share from 0 to 1 on the theme's scale.
 QColor heat_color(const Tokens& tokens, double share);
 
 class HeatMap : public QWidget {
   Q_OBJECT
  public:
   HeatMap(const Theme& theme, QWidget* parent);
-  /// `axis`: the variable across.
+  /// Shows one metric of a sweep. `axis`: index of the variable whose values are the columns.
   void show_sweep(const app::SweepStatus& status, std::size_t metric, std::size_t axis);
   QSize minimumSizeHint() const override;
 

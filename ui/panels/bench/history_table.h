@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// HistoryTable: the sweeps that were kept, a row each: when, name, what was measured and varied, how far it came, how large.
+// HistoryTable: the saved sweeps, one row each: time, name, what was measured and varied, how far the sweep came, size of
+// its file.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -9,7 +10,7 @@
 
 namespace lathe::ui {
 
-/// How far a kept sweep came.
+/// How far a saved sweep came.
 enum class SweepEnd { running, done, skipped_cells, failed_cells, unfinished };
 
 class HistoryTable : public QAbstractTableModel {
@@ -19,7 +20,7 @@ class HistoryTable : public QAbstractTableModel {
   enum Role { sort_role = Qt::UserRole + 1, path_role, end_role };
 
   explicit HistoryTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
-  /// `running`: the journal that is being written; empty: none.
+  /// Sets the sweeps. `running`: path of the journal that is being written; empty: none.
   void show_sweeps(std::vector<app::SweepFacts> sweeps, const QString& running);
   const std::vector<app::SweepFacts>& sweeps() const { return sweeps_; }
 
@@ -42,9 +43,9 @@ class HistoryTable : public QAbstractTableModel {
   QString running_;
 };
 
-/// "Batch policy shoot-out", "Sweep" where it has no name.
+/// "Batch policy shoot-out"; "Sweep" if the sweep has no name.
 QString name_of(const app::KeptSweep& sweep);
-/// Of its last run, in the words of the user's country.
+/// Time of the sweep's last run, in the user's locale.
 QString time_of(const app::KeptSweep& sweep);
 
 }  // namespace lathe::ui

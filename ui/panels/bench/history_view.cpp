@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWidths[HistoryTable::n_columns] = {180, 260, 200, 230, 90, 110, 90};
 
-/// The state as a chip.
+/// Paints the state as a chip.
 class HistoryDelegate final : public TableDelegate {
  public:
   HistoryDelegate(const Theme& theme, QObject* parent) : TableDelegate(theme, parent, kPageMargin) {}
@@ -123,9 +123,8 @@ void HistoryView::make_table() {
   for (int i = 0; i < HistoryTable::n_columns; ++i) table_->setColumnWidth(i, context_.theme.px(kWidths[i]));
   table_->horizontalHeader()->setSectionResizeMode(HistoryTable::variables, QHeaderView::Stretch);
   table_->installEventFilter(this);
-  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-    Q_EMIT open_wanted(index.data(HistoryTable::path_role).toString());
-  });
+  connect(table_, &QTableView::doubleClicked, this,
+          [this](const QModelIndex& index) { Q_EMIT open_wanted(index.data(HistoryTable::path_role).toString()); });
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &HistoryView::follow_selection);
 }
 
@@ -185,7 +184,7 @@ void HistoryView::open_file() {
   if (!path.isEmpty()) Q_EMIT open_wanted(path);
 }
 
-/// Of the sweep that is shown the name is shown too.
+/// Renames a sweep; if it is the shown one, its shown name changes too.
 void HistoryView::rename(const QString& path, const QString& name) {
   message_->hide();
   if (const auto done = app::rename_sweep(path.toStdString(), name.toStdString()); !done)

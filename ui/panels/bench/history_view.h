@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// HistoryView: the sweeps that were kept: open one, compare two, give one another name, take one away.
+// HistoryView: the saved sweeps, and buttons to open one, compare two, rename one, delete one.
 #pragma once
 
 #include <QLabel>
@@ -30,7 +30,7 @@ class HistoryView : public QWidget {
  private:
   QWidget* make_head();
   void make_table();
-  QStringList selected() const;  ///< paths, the older first
+  QStringList selected() const;  ///< paths of the selected sweeps, the older first
   void follow_selection();
   void open_file();
   void rename(const QString& path, const QString& name);

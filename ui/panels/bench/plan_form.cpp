@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kLabelWidth = 92, kCountWidth = 82;
 constexpr int kMaxTokens = 1'000'000, kMaxMs = 600'000, kMaxSeconds = 86'400, kMaxWaiting = 100'000;
-constexpr int kMaxEvenSpread = 100, kMaxLognormalSpread = 1000;  // percent
+constexpr int kMaxEvenSpread = 100, kMaxLognormalSpread = 1000;  // Units: percent
 
 struct StopRule {
   double share;
@@ -33,7 +33,7 @@ constexpr std::array kStopRules = {StopRule{0, QT_TRANSLATE_NOOP("lathe::ui::Pla
 
 PlanForm::PlanForm(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.plan"));
-  setProperty("readable", true);  // what cannot be changed while it runs is read all the same
+  setProperty("readable", true);  // the disabled fields stay readable while the sweep runs
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(theme.px(14), theme.px(6), theme.px(14), theme.px(12));
   column->setSpacing(theme.px(6));
@@ -254,7 +254,7 @@ void PlanForm::add_goal(QVBoxLayout& column) {
   column.addWidget(section);
 }
 
-/// An even spread has two ends, and is no wider than the mean.
+/// A uniform distribution has two ends, and its spread is at most the mean.
 void PlanForm::show_spread() {
   const bool is_even = distribution_->currentData() == QStringLiteral("uniform");
   const QSignalBlocker quiet(spread_);
@@ -262,7 +262,7 @@ void PlanForm::show_spread() {
   spread_->setMaximum(is_even ? kMaxEvenSpread : kMaxLognormalSpread);
 }
 
-/// What a variable sets is not asked for a second time.
+/// Hides the fields whose settings are variables of the sweep.
 void PlanForm::show_load() {
   const auto varies = [this](std::string_view name) {
     return std::any_of(plan_.variables.begin(), plan_.variables.end(),
@@ -276,11 +276,11 @@ void PlanForm::show_load() {
   trace_row_->setVisible(replays);
   scale_row_->setVisible(replays && !varies("time_scale"));
   model_row_->setVisible(!target_->is_server());
-  quality_row_->setVisible(!target_->is_server());  // it is measured inside an engine
+  quality_row_->setVisible(!target_->is_server());  // quality is measured inside an engine
   special_row_->setVisible(!plan_.quality_dataset.empty());
   waiting_row_->setVisible((!is_fixed || varies("load")) && !varies("max_waiting"));
   max_seconds_->setEnabled(!varies("max_seconds"));
-  // What a file says is not asked for.
+  // Hides the fields whose values a file gives.
   const bool has_prompts = !plan_.workload.dataset.empty();
   tokens_row_->setVisible(!replays);
   prompt_->setVisible(!has_prompts);
@@ -349,7 +349,7 @@ void PlanForm::take() {
   work.length_distribution = distribution_->currentData().toString().toStdString();
   plan_.target = target_->target();
   work.dataset = dataset_->text().trimmed().toStdString();
-  work.shared_prefix = work.dataset.empty() ? shared_->value() / 100.0 : 0;  // its row is hidden
+  work.shared_prefix = work.dataset.empty() ? shared_->value() / 100.0 : 0;  // the row of the shared prefix is hidden
   work.too_long = cut_->isChecked() && !target_->is_server() ? "cut" : "fail";
   work.trace = load_->currentData() == QStringLiteral("replay") ? trace_->text().trimmed().toStdString() : std::string();
   work.time_scale = time_scale_->value();
@@ -375,7 +375,7 @@ void PlanForm::take() {
 void PlanForm::set_locked(bool locked) {
   if (locked == locked_) return;
   locked_ = locked;
-  // Rows, not the form: sections still fold.
+  // Disables the rows and not the form, so that sections still fold.
   for (FormRow* row : findChildren<FormRow*>()) row->setEnabled(!locked);
   variables_->setEnabled(!locked);
   variables_->add_button()->setVisible(!locked);

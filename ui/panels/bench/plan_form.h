@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PlanForm: what a sweep measures, how often, and what counts as good service.
+// PlanForm: the plan of a sweep as a form: what it measures, how often, and what counts as good service.
 #pragma once
 
 #include <QComboBox>
@@ -22,14 +22,14 @@ class PlanForm : public QWidget {
   Q_OBJECT
  public:
   PlanForm(const Theme& theme, QWidget* parent);
-  /// Fields that the form does not show keep what they have.
+  /// Fills the form. Fields of the plan that the form does not show keep their values.
   void set_plan(const app::SweepPlan& plan);
   const app::SweepPlan& plan() const { return plan_; }
-  /// Why the plan cannot be started; empty: it can.
+  /// The reason why the plan cannot be started; empty: it can.
   QString problem() const;
   void set_model(const QString& name);
   bool is_of_server() const { return target_->is_server(); }
-  /// While it runs: disabled, and readable.
+  /// Disables the form while the sweep runs, and leaves it readable.
   void set_locked(bool locked);
 
  Q_SIGNALS:

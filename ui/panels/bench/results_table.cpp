@@ -22,10 +22,10 @@ namespace lathe::ui {
 namespace {
 
 constexpr QLatin1String kColumnsKey("bench/columns");
-constexpr int kColumnsFrom = 500;  // narrower, the menu of the headings is left
+constexpr int kColumnsFrom = 500;  // a narrower table has only the context menu of its header
 constexpr int kVariableWidth = 112, kMetricWidth = 94, kNarrowWidth = 66, kVerdictWidth = 96;
 
-/// Means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
+/// Paints means with their intervals in text3, differences in the colour of their verdict, verdicts as chips.
 class CellDelegate final : public TableDelegate {
  public:
   CellDelegate(const Theme& theme, const SweepTable& model, QObject* parent)
@@ -93,7 +93,7 @@ ResultsTable::ResultsTable(const Theme& theme, UiState& state, QWidget* parent)
   table_->setItemDelegate(new CellDelegate(theme, model_, table_));
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setSortingEnabled(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);  // as planned
+  table_->sortByColumn(-1, Qt::AscendingOrder);  // in the order of the plan
   QHeaderView* const header = table_->horizontalHeader();
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(header, &QWidget::customContextMenuRequested, this,
@@ -102,7 +102,7 @@ ResultsTable::ResultsTable(const Theme& theme, UiState& state, QWidget* parent)
   column->addWidget(table_, 1);
 }
 
-/// A table that is visible asks its model while it goes, and the models go first.
+/// Deletes the table first: a visible table asks its model during destruction, and the models would be destroyed before it.
 ResultsTable::~ResultsTable() { delete table_; }
 
 QWidget* ResultsTable::make_head() {
@@ -160,7 +160,7 @@ void ResultsTable::choose_metrics(const std::vector<std::size_t>& metrics) {
   column_menu_->show_metrics(model_.metrics());
 }
 
-/// A name that another version had is none.
+/// Restores the chosen metrics by name; unknown names of other versions are ignored.
 void ResultsTable::restore_metrics() {
   std::vector<std::size_t> metrics;
   const QStringList names = state_.get(kColumnsKey).toStringList();
@@ -186,7 +186,7 @@ QMenu* ResultsTable::make_ways() {
               add(tr("Copy a request of the cell as cURL"), QStringLiteral("curl"))};
   menu->addSeparator();
   add(tr("Copy whole sweep as JSON plan"), QStringLiteral("plan"))->setToolTip(tr("lathe sweep --plan FILE runs it"));
-  // Before it opens: a model that is filled anew loses its selection without a word.
+  // Updated before the menu opens: a model that is reset loses its selection without a signal.
   connect(menu, &QMenu::aboutToShow, this, [this] {
     const bool has_cell = selected_cell().has_value();
     for (QAction* action : of_cell_) {
@@ -244,7 +244,7 @@ std::optional<SweepTable::Baseline> ResultsTable::chosen_baseline() const {
   return SweepTable::Baseline{static_cast<std::size_t>(chosen.x()), static_cast<std::size_t>(chosen.y())};
 }
 
-/// The order follows what a column is about, not its place; where there is none of it any more, rows are as planned.
+/// Changes the columns and sorts by the column with the same meaning; without one, the rows are in the order of the plan.
 void ResultsTable::change_columns(const std::function<void()>& change) {
   const QHeaderView* header = table_->horizontalHeader();
   const Qt::SortOrder order = header->sortIndicatorOrder();
@@ -269,7 +269,7 @@ void ResultsTable::fit_columns() {
   ui::fit_columns(*table_, at_least);
 }
 
-/// How wide columns may be depends on the room for all of them.
+/// The widths of the columns depend on the width for all of them.
 void ResultsTable::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   columns_->setVisible(width() >= theme_.px(kColumnsFrom));

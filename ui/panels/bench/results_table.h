@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ResultsTable: the cells of a sweep, sortable, beside a baseline; reproduce and export.
+// ResultsTable: the cells of a sweep, sortable and compared with a baseline, with buttons to reproduce and export.
 #pragma once
 
 #include <QComboBox>
@@ -21,17 +21,17 @@ namespace lathe::ui {
 class ResultsTable : public QWidget {
   Q_OBJECT
  public:
-  /// The choice of columns is kept in `state`.
+  /// The choice of columns is saved in `state`.
   ResultsTable(const Theme& theme, UiState& state, QWidget* parent);
   ~ResultsTable() override;
   void show_sweep(const app::SweepStatus& status);
   void select_cell(std::size_t cell);
   std::optional<std::size_t> selected_cell() const;
-  /// A line for a moment: what was done with the sweep.
+  /// Shows for a moment a line about what was done with the sweep.
   void say(const QString& what);
 
  Q_SIGNALS:
-  /// "command", "json" or "curl" of a cell; "plan" of the whole sweep.
+  /// Emitted to reproduce results: `how` is "command", "json" or "curl" for a cell, "plan" for the whole sweep.
   void reproduce_wanted(quint64 cell, const QString& how);
   void cell_selected();
   void export_wanted(const QString& format);  ///< "json", "csv", "markdown"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ServiceStrip: what a sweep says about the service level: how many at a time at most, at which rate, and how far ahead.
+// ServiceStrip: a sweep's figures under the service level: the most concurrent requests or the highest request rate, the
+// highest token rate, and how many cells keep it.
 #pragma once
 
 #include "ui/models/sweep_text.h"
@@ -11,7 +12,7 @@ class ServiceStrip : public FigureStrip {
   Q_OBJECT
  public:
   ServiceStrip(const Theme& theme, QWidget* parent);
-  /// Hidden where the plan has no goal.
+  /// Shows the figures of a sweep; hidden if the plan has no goal.
   void show_sweep(const app::SweepStatus& status);
 
  private:

@@ -15,12 +15,12 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
-constexpr double kBelowZero = 0.03;  // of an axis: a mark at zero is whole
-constexpr double kLogFrom = 8;       // an axis of numbers further apart than this shows their ratios
+constexpr double kBelowZero = 0.03;  // share of an axis below zero, so that a mark at zero is drawn whole
+constexpr double kLogFrom = 8;       // ratio of the largest to the smallest number from which the axis is logarithmic
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
 
-/// Round values from 0 to `end`.
+/// Ticks at round values from 0 to `end`.
 QSharedPointer<QCPAxisTicker> value_ticks(double end) {
   const double step = round_step(end, kValueTicks);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
@@ -50,7 +50,7 @@ SweepChart::~SweepChart() = default;
 
 QSize SweepChart::minimumSizeHint() const { return {theme_.px(260), theme_.px(kLegend + 120)}; }
 
-/// A label that would not fit whole is not drawn at all: half of the last one lies right of the lines.
+/// Makes space for the right half of the last tick label: QCustomPlot does not draw a label that does not fit whole.
 void SweepChart::leave_room_for(const QString& last_label) {
   constexpr int kRight = 10, kClear = 4;
   const int half = QFontMetrics(plot_->xAxis->tickLabelFont()).horizontalAdvance(last_label) / 2 + theme_.px(kClear);
@@ -83,7 +83,8 @@ QCPScatterStyle SweepChart::mark_of(int line) const {
   return {shape, QPen(color_of(line), 1.2), QBrush(color_of(line)), 7};
 }
 
-/// Numbers lie where they belong, by ratios when they are far apart; words lie one after the other.
+/// Positions of the values on the axis: numbers at their value, or at its logarithm if they are far apart; texts one after
+/// the other.
 std::vector<double> SweepChart::positions() const {
   std::vector<double> numbers;
   for (const QString& value : grid_.columns) {
@@ -208,7 +209,8 @@ void SweepChart::name_point(std::size_t cell, double x, double y, bool is_of_fro
   point_names_.push_back(name);
 }
 
-/// Right above its point, or left of it at the right edge; where another name stands already, it is left out.
+/// Places each name above and to the right of its point, or to the left at the right edge; a name that would overlap another
+/// is hidden.
 void SweepChart::place_point_names() {
   const QFontMetricsF metrics(plot_->xAxis->tickLabelFont());
   const double gap = theme_.px(5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepChart: a metric over a variable with its 95 % intervals, a line for each combination of the others; or one
-// metric against another, cell by cell, with the line that nothing beats (Pareto).
+// SweepChart: a metric over a variable with its 95 % intervals, one line for each combination of the other variables; or one
+// metric against another, cell by cell, with the Pareto front.
 #pragma once
 
 #include <QWidget>
@@ -26,16 +26,16 @@ class SweepChart : public QWidget {
  public:
   SweepChart(const Theme& theme, QWidget* parent);
   ~SweepChart() override;
-  /// `over`: the metric of the horizontal axis; none: the variable `axis`.
+  /// Shows a sweep. `over`: metric of the horizontal axis; none: the variable with index `axis`.
   void show_sweep(const app::SweepStatus& status, std::size_t metric, std::optional<std::size_t> over, std::size_t axis);
   QSize minimumSizeHint() const override;
   QCustomPlot* plot() const { return plot_; }
   int n_points() const { return n_points_; }
-  const QStringList& names() const { return names_; }  ///< of the lines
+  const QStringList& names() const { return names_; }  ///< names of the lines
   int n_legend_rows() const;
-  /// Names that stand beside points of the Pareto chart, of all that there are.
+  /// The names that are shown next to points of the Pareto chart; names that overlap others are left out.
   QStringList point_names() const;
-  /// How far a point of two zeros is from the left and the lower edge of what is drawn.
+  /// Distance of the point (0, 0) from the left and the lower edge of the plot. Units: pixels.
   QPointF room_at_zero() const;
 
  protected:
@@ -65,7 +65,7 @@ class SweepChart : public QWidget {
   QCustomPlot* plot_;
   QStringList names_;
   std::unique_ptr<ChartLegend> legend_;
-  std::vector<QCPItemText*> point_names_;  ///< those that matter most first
+  std::vector<QCPItemText*> point_names_;  ///< names of points on the Pareto front first
   int n_points_ = 0;
 };
 

@@ -16,7 +16,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr std::string_view kHeatMetric = "ttft_ms_p99", kChartMetric = "output_tok_s", kSaturationMetric = "max_rate";
-/// Of a model beside the unquantized one: nobody measures them without a text.
+/// Metrics that compare a model with the unquantized one; they are measured only with a text.
 constexpr std::string_view kOfQuality[] = {"perplexity", "perplexity_ci95", "kl_mean", "kl_99", "same_best", "quality_s"};
 
 void choose(QComboBox& choice, std::string_view metric) {
@@ -36,7 +36,7 @@ bool has_any_distribution(const app::SweepStatus& status) {
   return false;
 }
 
-/// Variables among the metrics of a box: below zero.
+/// Item data of a variable in a box that also lists metrics: below zero.
 int as_data(std::size_t variable) { return -1 - static_cast<int>(variable); }
 
 }  // namespace
@@ -115,7 +115,7 @@ QWidget* SweepCharts::make_choices_of_means(QWidget* parent) {
       tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
   auto* hint = new ElidedLabel(theme_, QStringLiteral("bench.chart.note"), box, 11, QFont::Normal, TextTone::text3);
   hint->setText(tr("mean, 95 % CI"));
-  hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices have the room first
+  hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices take the space first
   row->addWidget(hint, 1);
   return box;
 }
@@ -191,7 +191,8 @@ std::size_t SweepCharts::axis() const {
   return status_.plan ? usual_axis(*status_.plan) : 0;
 }
 
-/// A metric stays chosen, and a variable that is not the usual one, by its name.
+/// Fills the choices of the horizontal axis. A chosen metric stays chosen, and a chosen variable, unless it is the usual
+/// one, is found again by its name.
 void SweepCharts::fill_axes(const app::SweepPlan* before, const app::SweepPlan& plan) {
   const int chosen = chart_over_->currentData().toInt();
   const bool is_usual = before == nullptr || before->variables.empty() || axis() == usual_axis(*before);
@@ -229,7 +230,7 @@ void SweepCharts::resizeEvent(QResizeEvent* event) {
   arrange_head();
 }
 
-/// The choices stand below the kind where they would shrink to their arrows beside it.
+/// Places the choices below the kind of chart if they would shrink to their arrows to the right of it.
 void SweepCharts::arrange_head() {
   constexpr int kWideHead = 400;
   const int room = heat_box_->isHidden() ? width() : width() / 2;

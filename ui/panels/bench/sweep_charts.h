@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepCharts: heat map, and means or distributions of a sweep, side by side, each with the metric that it shows.
+// SweepCharts: the heat map of a sweep and, to its right, its means or distributions, each with the choice of its metric.
 #pragma once
 
 #include <QBoxLayout>
@@ -19,19 +19,19 @@ class SweepCharts : public QWidget {
   Q_OBJECT
  public:
   SweepCharts(const Theme& theme, QWidget* parent);
-  /// A single cell has its distribution alone; hidden where none was kept of it.
+  /// Shows a sweep. A sweep of one cell shows only its distribution, or nothing if no distribution was saved.
   void show_sweep(const app::SweepStatus& status);
-  /// Where quality is measured, what is asked is its price: the divergence that each speed costs. Where it is not, choices
-  /// of it are given up.
+  /// Chooses the metrics for a plan: if the plan measures quality, the divergence over the speed; else chosen quality
+  /// metrics are replaced by the usual ones.
   void choose_for(const app::SweepPlan& plan);
-  /// Of the lines. `over`: the metric that they run over, none for a variable.
+  /// The metric of the lines. over(): the metric of the horizontal axis; none for a variable.
   std::size_t metric() const;
   std::optional<std::size_t> over() const;
-  /// Whose distribution is shown; none: means are.
+  /// The latency whose distribution is shown; none: means are shown.
   std::optional<std::size_t> latency() const;
-  /// Of the table: its distribution is drawn stronger.
+  /// Sets the cell selected in the table, whose distribution is drawn stronger.
   void select_cell(std::optional<std::size_t> cell) { distribution_->select_cell(cell); }
-  /// The variable that lines run over, and that lies across in the heat map.
+  /// Index of the variable on the horizontal axis of the lines and across in the heat map.
   std::size_t axis() const;
 
  Q_SIGNALS:
@@ -57,13 +57,13 @@ class SweepCharts : public QWidget {
   QLabel *heat_note_, *latency_note_;
   HeatMap* heat_;
   SweepChart* chart_;
-  QBoxLayout* head_;  ///< of the right chart
+  QBoxLayout* head_;  ///< the row above the right chart
   Segmented* kind_;
   QWidget *of_means_, *of_distribution_;
   QComboBox* latency_;
   QCheckBox* by_ratio_;
   DistributionChart* distribution_;
-  bool is_single_ = false;  ///< a sweep of one cell
+  bool is_single_ = false;  ///< the sweep has one cell
 };
 
 }  // namespace lathe::ui

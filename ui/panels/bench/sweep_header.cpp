@@ -13,14 +13,14 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kMargin = 20;
-constexpr int kFailedWidth = 160;  // of a failure some words should be seen
+constexpr int kFailedWidth = 160;  // enough for some words of a failure
 
 struct StateLook {
   ChipState chip;
   QString word;
 };
 
-/// Of `n` cells: a sweep that came to its end is no success with some that failed, nor without any that is measured.
+/// The look of a state. A finished sweep of `n` cells is not shown as a success if some cells failed or all were skipped.
 StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n_skipped, std::size_t n) {
   switch (state) {
     case app::SweepState::none: return {ChipState::quiet, {}};
@@ -45,14 +45,14 @@ QString first_failure(const app::SweepStatus& status) {
   return QStringLiteral("%1: %2").arg(cell_text(*status.plan, first->first), QString::fromStdString(first->second.error));
 }
 
-/// What disturbed the runs, one line.
+/// The disturbances of the runs, in one line.
 QString warning_text(const app::SweepReport& report) {
   QStringList words;
   for (const app::MachineWarning& warning : report.warnings()) words << QString::fromStdString(app::text_of(warning));
   return words.isEmpty() ? QString() : SweepHeader::tr("The machine: %1").arg(words.join(QStringLiteral("; ")));
 }
 
-/// Of which run, and at which rate one that is searched is.
+/// The repeat that runs, and the rate that a search is trying.
 QString run_text(const app::SweepStatus& status) {
   const QString repeat = SweepHeader::tr("repeat %1 of %2").arg(status.progress.repeat).arg(status.plan->repeats);
   const bool searches = status.progress.doing.starts_with("trying");
@@ -78,7 +78,7 @@ SweepHeader::SweepHeader(const Theme& theme, QWidget* parent) : QWidget(parent),
   row->setSpacing(theme.px(kMargin));
   row->addWidget(make_labels(), 1);
   row->addWidget(grid_ = new CellGrid(theme, this), 0, Qt::AlignVCenter);
-  // Narrower, and what has no room goes: see make_room().
+  // Parts without space are hidden or wrapped: see make_room().
   for (QWidget* part : {static_cast<QWidget*>(grid_), static_cast<QWidget*>(facts_)}) part->setMinimumWidth(1);
 }
 
@@ -147,8 +147,8 @@ QStringList SweepHeader::facts_of(const app::SweepStatus& status, const QString&
   return facts;
 }
 
-/// The grid shows nothing that the heat map does not; without room for both it goes. Facts that still do not fit into a line
-/// stand below each other.
+/// Hides the grid if there is no space for grid and facts, since the heat map shows the same. Facts that still do not fit
+/// into a line are put below each other.
 void SweepHeader::make_room() {
   const int spacing = theme_.px(14), room = width() - 2 * theme_.px(kMargin);
   int wanted = failed_->text().isEmpty() ? 0 : theme_.px(kFailedWidth) + spacing;
@@ -183,7 +183,7 @@ void SweepHeader::show_sweep(const app::SweepStatus& status, const QString& expe
   where_->setText(where_text(status));
   warnings_->setText(warning_text(*status.report));
   warnings_->setVisible(!warnings_->text().isEmpty());
-  // Repeats are the small steps of the bar.
+  // Each repeat is a step of the bar.
   const auto repeats = static_cast<int>(status.plan->repeats);
   bar_->setRange(0, std::max(1, static_cast<int>(status.progress.cells_total) * repeats));
   const bool measures = status.runs() && status.progress.repeat > 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SweepHeader: where the sweep stands: cell, progress, time, what failed, and the grid of its cells.
+// SweepHeader: the progress of a sweep: cell, time, failures, and the grid of its cells.
 #pragma once
 
 #include <QLabel>
@@ -18,7 +18,8 @@ class SweepHeader : public QWidget {
   Q_OBJECT
  public:
   SweepHeader(const Theme& theme, QWidget* parent);
-  /// `expected`: what is known of its time before the first cell, rich text; empty: nothing, or it knows by itself.
+  /// Shows a sweep. `expected`: rich text with the expected time until the sweep can estimate it from its own runs; empty:
+  /// unknown, or the sweep estimates it.
   void show_sweep(const app::SweepStatus& status, const QString& expected = {});
 
  Q_SIGNALS:
@@ -45,7 +46,7 @@ class SweepHeader : public QWidget {
   CellGrid* grid_;
 };
 
-/// "Continuous, concurrency 24": the values of a cell, named where the value alone would not say what it is.
+/// "Concurrency 24, max num seqs 8": the values of a cell, each with the name of its variable.
 QString cell_text(const app::SweepPlan& plan, std::size_t cell);
 
 }  // namespace lathe::ui

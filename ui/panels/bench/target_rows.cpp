@@ -50,7 +50,7 @@ void TargetRows::set_target(const app::SweepTarget& target) {
   choice_->set_current(target.url.empty() ? 0 : 1);
   url_->setText(QString::fromStdString(target.url));
   model_->setText(QString::fromStdString(target.model));
-  // Plans that were kept have no key: the one that was typed for this server still holds.
+  // Saved plans have no key: the key that was typed for this server still holds.
   if (!target.api_key.empty()) key_->setText(QString::fromStdString(target.api_key));
   show_rows();
 }

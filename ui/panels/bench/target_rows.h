@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TargetRows: what a sweep measures: an engine of this program, or a server by its URL.
+// TargetRows: the target of a sweep: an engine of this program, or a server by its URL.
 #pragma once
 
 #include <QLineEdit>
@@ -18,10 +18,10 @@ class TargetRows : public QWidget {
  public:
   TargetRows(const Theme& theme, int label_width, QWidget* parent);
   void set_target(const app::SweepTarget& target);
-  /// Without a URL: none.
+  /// The chosen target; without a URL: an engine of this program.
   app::SweepTarget target() const;
   bool is_server() const { return choice_->current() == 1; }
-  /// Why it cannot be measured; empty: it can.
+  /// The reason why the target cannot be measured; empty: it can.
   QString problem() const;
 
  Q_SIGNALS:

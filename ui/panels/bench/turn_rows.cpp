@@ -12,7 +12,7 @@ namespace {
 constexpr int kControlWidth = 82;
 constexpr int kMaxTurns = 1024, kMaxTokens = 1'000'000, kMaxSeconds = 3600;
 
-/// Else each request is one of its own.
+/// True for load patterns with conversations; in the others each request is separate.
 bool may_talk(const app::SweepWorkload& work) {
   return work.pattern() != app::LoadPattern::replay && work.pattern() != app::LoadPattern::saturation;
 }
@@ -35,9 +35,9 @@ TurnRows::TurnRows(const Theme& theme, int label_width, QWidget* parent) : QWidg
   };
   turns_ = new Quiet<QSpinBox>(this);
   turns_->setRange(1, kMaxTurns);
-  turns_row_ = add("turns", tr("Turns"),
-                   tr("Of a conversation: each prompt is what was said before and new tokens; requests are conversations"),
-                   turns_);
+  turns_row_ =
+      add("turns", tr("Turns"),
+          tr("Of a conversation: each prompt is what was said before and new tokens; requests are conversations"), turns_);
   tokens_ = new Quiet<QSpinBox>(this);
   tokens_->setRange(0, kMaxTokens);
   tokens_->setSpecialValueText(tr("as many"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TurnRows: how long conversations of a sweep are, and how fast users answer.
+// TurnRows: the length of a sweep's conversations, and the think time of its users.
 #pragma once
 
 #include <QDoubleSpinBox>
@@ -19,9 +19,9 @@ class TurnRows : public QWidget {
  public:
   TurnRows(const Theme& theme, int label_width, QWidget* parent);
   void set_work(const app::SweepWorkload& work);
-  /// Writes its settings.
+  /// Writes the settings of the rows into `work`.
   void read_into(app::SweepWorkload& work) const;
-  /// What a variable sets, or a file says, is not asked for.
+  /// Shows only the rows that neither a variable sets nor a file gives.
   void show_rows(const app::SweepWorkload& work, const std::function<bool(std::string_view name)>& varies);
 
  Q_SIGNALS:

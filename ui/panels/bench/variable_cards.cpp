@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-/// A raised box of radius 8.
+/// A raised box with corners of radius 8.
 class CardBox final : public QWidget {
  public:
   CardBox(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {}
@@ -49,7 +49,7 @@ constexpr std::array kSuggestions = {
     Suggestion{"top_p", "0.8, 0.9, 1"},
 };
 
-/// Same rules as `lathe sweep --var`: lists, ranges.
+/// Parses values by the same rules as `lathe sweep --var`: lists, ranges.
 engine::Result<app::SweepVariable> read(const QString& name, const QString& values) {
   QString text = values;
   return app::parse_variable(QStringLiteral("%1=%2").arg(name, text.remove(' ')).toStdString());
@@ -139,7 +139,7 @@ void VariableCards::add_card(const QString& name, const QString& values) {
   cards_.push_back({name, box, edit, count, problem});
   connect(edit, &QLineEdit::textChanged, this, [this, box] {
     const auto found = std::find_if(cards_.begin(), cards_.end(), [box](const Card& card) { return card.box == box; });
-    if (found == cards_.end()) return;  // removed, and about to be deleted
+    if (found == cards_.end()) return;  // the card is removed and about to be deleted
     check(*found);
     Q_EMIT changed();
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// VariableCards: what a sweep varies: up to three settings with their values, each a card.
+// VariableCards: the variables of a sweep: up to three settings with their values, each on a card.
 #pragma once
 
 #include <QLabel>
@@ -20,10 +20,10 @@ class VariableCards : public QWidget {
  public:
   VariableCards(const Theme& theme, QWidget* parent);
   void set_variables(const std::vector<app::SweepVariable>& variables);
-  /// Those whose values can be read. Why the others cannot: problem().
+  /// The variables whose values can be read. problem() says why the others cannot.
   std::vector<app::SweepVariable> variables() const;
   QString problem() const;
-  /// For the heading: adds one.
+  /// The button that adds a variable, for the heading.
   QPushButton* add_button() { return add_; }
 
  Q_SIGNALS:

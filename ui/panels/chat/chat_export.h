@@ -9,9 +9,9 @@
 namespace lathe::ui {
 
 QByteArray chat_as_markdown(const Conversation& conversation);
-/// {"messages": [{"role", "content"}, ...]}
+/// The chat as {"messages": [{"role", "content"}, ...]}.
 QByteArray chat_as_json(const Conversation& conversation);
-/// Asks for a file and writes it; a failure is told.
+/// Asks for a file and writes the chat to it; a failure is shown.
 void save_chat(QWidget* parent, const Conversation& conversation, bool markdown);
 
 }  // namespace lathe::ui

@@ -116,7 +116,7 @@ void ChatPanel::make_column() {
   welcome_ = new Welcome(context_, middle_);
   prompt_ = new PromptView(context_, middle_);
   middle_->addWidget(transcript_);
-  // On a low screen the greeting scrolls.
+  // On a screen of small height the welcome page scrolls.
   welcome_page_ = new QScrollArea(middle_);
   welcome_page_->setObjectName(QStringLiteral("chat.welcome_page"));
   welcome_page_->setFrameShape(QFrame::NoFrame);

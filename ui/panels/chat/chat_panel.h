@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ChatPanel: the page Chat: header, system prompt, transcript, composer, context meter.
+// ChatPanel: the Chat page: header, system prompt, transcript, composer, context meter.
 #pragma once
 
 #include <QScrollArea>
@@ -40,7 +40,7 @@ class ChatPanel : public Panel {
   void insert();
   void use_tool(std::int64_t message, MessageTool tool);
   void take_edit(std::int64_t message, const QString& text, bool and_send);
-  /// The message that an action of the menu means.
+  /// The message that an action of the menu applies to.
   std::int64_t chosen_message(bool replies_only) const;
   void step_version(std::int64_t message, int step);
   void open_chat(std::int64_t id);

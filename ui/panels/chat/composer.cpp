@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kFewestLines = 1, kMostLines = 9;
 
-/// A key as a small grey cap.
+/// Shows a key as a small grey cap.
 class KeyHint final : public QLabel {
  public:
   KeyHint(const Theme& theme, QWidget* parent) : QLabel(parent), theme_(theme) {
@@ -168,7 +168,7 @@ void Composer::refresh_state() {
     field_->setPlaceholderText(tr("This model has no chat template: it completes text, on the Serve page"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
   else field_->setPlaceholderText(tr("Write a message; load a model to send it"));
-  field_->viewport()->update();  // Qt 6.4 repaints only when the text comes or goes
+  field_->viewport()->update();  // Qt 6.4 repaints a placeholder only when text appears or disappears
 }
 
 void Composer::set_token_count(qint64 tokens) {
@@ -223,7 +223,7 @@ bool Composer::handle_key(int key, Qt::KeyboardModifiers modifiers) {
 
 bool Composer::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride) {
-    // Ctrl+Enter is an action too; here it is this field's own.
+    // Ctrl+Enter is also an action; in this field, the field handles the key.
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->key() == Qt::Key_Return && key->modifiers() == Qt::ControlModifier) return event->accept(), true;
   }

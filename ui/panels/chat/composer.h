@@ -15,8 +15,8 @@
 
 namespace lathe::ui {
 
-/// Stop replaces Send while a reply is written. The draft and its role survive a restart. Text files that are dropped on it
-/// are attached.
+/// Stop replaces Send while a reply is written. The draft and its role survive a restart. Text files that are dropped on the
+/// composer are attached.
 class Composer : public QWidget, public FileTaker {
   Q_OBJECT
  public:
@@ -28,7 +28,7 @@ class Composer : public QWidget, public FileTaker {
   std::string role() const;
   void cycle_role();
   void set_running(bool running);
-  /// -1: not known.
+  /// Shows the token count of the draft; -1: not known.
   void set_token_count(qint64 tokens);
   void take_focus() { field_->setFocus(); }
   void refresh_state();
@@ -56,7 +56,7 @@ class Composer : public QWidget, public FileTaker {
   const PanelContext& context_;
   DraftField* field_;
   DraftKeeper* keeper_;
-  InlineMessage* notice_ = nullptr;  ///< why something was not taken, until the text changes
+  InlineMessage* notice_ = nullptr;  ///< the reason why text or a file was not taken, until the text changes
   QComboBox* role_;
   QLabel* count_;
   QLabel* hint_;

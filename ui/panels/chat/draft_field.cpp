@@ -27,7 +27,7 @@ void DraftField::set_text(const QString& text) {
 
 void DraftField::insert(const QString& text) {
   qsizetype fits = std::min(free(), text.size());
-  // Half of a character is none.
+  // Does not cut between the two surrogates of a character.
   if (fits > 0 && fits < text.size() && text[fits - 1].isHighSurrogate()) --fits;
   QString words = text.left(fits);
   words.replace(QChar(0), QChar(QChar::ReplacementCharacter));

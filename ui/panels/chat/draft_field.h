@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DraftField: a field for a message of bounded length: a text of many megabytes would stop the window.
+// DraftField: a field for a message of bounded length, because a text of many megabytes would block the window.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -12,12 +12,12 @@ class DraftField : public QPlainTextEdit {
   static constexpr qsizetype kMostCharacters = 1'000'000;
 
   explicit DraftField(QWidget* parent);
-  /// Both replace: set_text() all, insert() the selection. Text over the limit is left out, and left_out() says so.
+  /// set_text() replaces the whole text, insert() the selection. Text over the limit is left out, and left_out() reports it.
   void set_text(const QString& text);
   void insert(const QString& text);
-  /// Characters that may still come.
+  /// Number of characters that still fit.
   qsizetype free() const;
-  /// Anything but blanks. Cheaper than a copy of the text.
+  /// True if the text has anything but blanks. Cheaper than a copy of the text.
   bool has_words() const;
 
  Q_SIGNALS:

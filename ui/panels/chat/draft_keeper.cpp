@@ -16,7 +16,7 @@ constexpr int kKeepAfterMs = 1000;
 
 struct DraftKeeper::Writes {
   std::mutex mutex;
-  std::uint64_t n_asked = 0;    ///< GUI thread
+  std::uint64_t n_asked = 0;    ///< number of the latest text; used on the GUI thread only
   std::uint64_t n_written = 0;  ///< guarded by mutex: number of the newest text that was written
 };
 
@@ -36,7 +36,7 @@ QString DraftKeeper::load() {
   const engine::Json old = settings.get("chat/draft");
   QString text = old.is_string() ? QString::fromStdString(old.get<std::string>()) : QString();
   if (text.isEmpty()) return text;
-  // Kept in its own file before it leaves the settings.
+  // The draft is saved in its own file before it is removed from the settings.
   const auto written = app::keep_draft(context_.workbench.paths(), text.toStdString());
   if (written) settings.reset("chat/draft");
   report(written);
@@ -60,7 +60,7 @@ void DraftKeeper::write_behind() {
 }
 
 void DraftKeeper::flush() {
-  if (!timer_.isActive() && writes_->n_asked == 0) return;  // nothing changed
+  if (!timer_.isActive() && writes_->n_asked == 0) return;  // the text has not changed
   timer_.stop();
   const std::lock_guard one_writer(writes_->mutex);
   writes_->n_written = ++writes_->n_asked;

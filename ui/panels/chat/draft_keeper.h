@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DraftKeeper: writes the text of the composer to its file while it changes: seldom, and never on the GUI thread but at the
-// end.
+// DraftKeeper: writes the text of the composer to its file while it changes: seldom, and on the GUI thread only at the end.
 #pragma once
 
 #include <QObject>
@@ -15,18 +14,18 @@ namespace lathe::ui {
 class DraftKeeper : public QObject {
   Q_OBJECT
  public:
-  /// `text` gives what is to be kept.
+  /// `text` returns the text to save.
   DraftKeeper(const PanelContext& context, std::function<QString()> text, QObject* parent);
   ~DraftKeeper() override;
 
-  /// The text that was kept last, also by an older version, which had it among the settings.
+  /// The text that was saved last, also by an older version, which had it in the settings.
   QString load();
-  /// The text is another: it is written within a few seconds, or by flush().
+  /// Reports a changed text: it is written within a few seconds, or by flush().
   void changed();
   void flush();
 
  private:
-  /// Writers take turns, and an older text does not come after a newer one.
+  /// State shared with the writers: one writes at a time, and an older text never follows a newer one.
   struct Writes;
 
   void write_behind();

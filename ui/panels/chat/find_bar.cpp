@@ -65,7 +65,7 @@ void FindBar::next() {
   Q_EMIT found(hits_[pick]);
 }
 
-/// Esc stops a reply too; while somebody searches it closes the bar.
+/// Esc closes the bar while it has the focus; elsewhere it stops a reply.
 bool FindBar::event(QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
     return event->accept(), true;

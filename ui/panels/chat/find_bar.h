@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FindBar: searches the messages of the open chat and goes from one to the next.
+// FindBar: searches the messages of the open chat and goes from one hit to the next.
 #pragma once
 
 #include <QLabel>
@@ -33,7 +33,7 @@ class FindBar : public QWidget {
   QLineEdit* field_;
   QLabel* count_;
   std::vector<std::int64_t> hits_;
-  std::int64_t last_ = 0;  ///< where it went last
+  std::int64_t last_ = 0;  ///< the message that was found last
 };
 
 }  // namespace lathe::ui

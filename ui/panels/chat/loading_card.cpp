@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kHeight = 132, kPadding = 18;
 
-/// Calibrating is the begin of converting: most loads have none.
+/// Index of the shown phase. Calibrating, which most loads do not do, is shown as the begin of converting.
 int phase_place(engine::LoadPhase phase) {
   switch (phase) {
     case engine::LoadPhase::reading: return 0;

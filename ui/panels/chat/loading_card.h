@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// LoadingCard: how far a model is: percent, bar, the three phases, bytes and speed, Cancel.
+// LoadingCard: the progress of a load: percent, bar, the three phases, bytes and speed, Cancel.
 #pragma once
 
 #include <QLabel>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// MessageFooter: the line of numbers under a reply, with Why?; while the reply is written, its phase and live numbers.
+// MessageFooter: the line of figures under a reply, with the button Why?; while the reply is written, its phase and live
+// figures.
 #pragma once
 
 #include <QTimer>
@@ -17,7 +18,7 @@ class MessageFooter : public QWidget {
  public:
   MessageFooter(const Theme& theme, bool reduced_motion, QWidget* parent);
   void show_footer(const ReplyFooter& footer);
-  /// `stream` null: the prompt is being prepared.
+  /// Shows the live figures of a stream; null: the prompt is being prepared.
   void show_live(const ChatStream* stream);
   QString words() const { return phase_.isEmpty() ? words_ : phase_ + QLatin1Char(' ') + words_; }
   QSize sizeHint() const override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// MessageTools: the small bar of buttons on a message that has the pointer or the focus.
+// MessageTools: the small bar of buttons on a message under the pointer or with the focus.
 #pragma once
 
 #include <QWidget>

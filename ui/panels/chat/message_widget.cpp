@@ -130,7 +130,7 @@ void MessageWidget::refresh_error(const app::MessageVersion& version) {
   // A reply that ended has a footer: without one, the program ended first.
   const bool interrupted = version.partial && version.footer_json.empty();
   if (is_running() || (error.isEmpty() && !interrupted)) {
-    if (error_ != nullptr) error_->hide(), error_->deleteLater();  // its own button may have brought us here
+    if (error_ != nullptr) error_->hide(), error_->deleteLater();  // this call may come from its own button
     error_ = nullptr;
     return;
   }
@@ -201,7 +201,7 @@ void MessageWidget::show_tools(bool shown) {
 
 bool MessageWidget::eventFilter(QObject* object, QEvent* event) {
   if (editor_ != nullptr && object == editor_) {
-    // Esc and Ctrl+Enter are actions of the chat too; here they are the editor's own.
+    // Esc and Ctrl+Enter are also actions of the chat; in the editor, the editor handles them.
     const EditorKey key = editor_key_of(*event);
     if (key != EditorKey::other && event->type() == QEvent::ShortcutOverride) return event->accept(), true;
     if (key == EditorKey::leave) return end_editing(), true;

@@ -24,7 +24,7 @@ class MessageWidget : public QWidget {
   MessageWidget(const PanelContext& context, std::int64_t message, QWidget* parent);
 
   std::int64_t message() const { return message_; }
-  /// Shows what the conversation has.
+  /// Shows the message as the conversation has it.
   void refresh();
   void append(const QString& delta);
   void refresh_live();
@@ -79,15 +79,15 @@ class MessageWidget : public QWidget {
   QWidget* editor_row_ = nullptr;
 };
 
-/// What a key means in a field that edits a message: Esc leaves it, Ctrl+Enter saves it.
+/// The meaning of a key in a field that edits a message: Esc leaves it, Ctrl+Enter saves it.
 enum class EditorKey { other, leave, save };
-/// Of ShortcutOverride and KeyPress; other events are `other`.
+/// The meaning of a ShortcutOverride or KeyPress event; other events are `other`.
 EditorKey editor_key_of(const QEvent& event);
 
 /// "User", "Assistant", "System", "Tool".
 QString role_word(const std::string& role);
 QColor role_color(const Tokens& tokens, const std::string& role);
-/// The bar and the word that say whose message it is; `x` is its left edge.
+/// Paints the bar and the word of a message's role; `x` is the left edge.
 void paint_role(QPainter& painter, const Theme& theme, const std::string& role, int x, const QRect& row);
 
 }  // namespace lathe::ui

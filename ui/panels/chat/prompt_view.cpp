@@ -21,7 +21,7 @@ struct Rendered {
   std::size_t n_tokens = 0;
 };
 
-/// Consecutive plain tokens are one piece: a character may lie across two tokens.
+/// Joins consecutive plain tokens to one piece, because a character may span two tokens.
 engine::Result<Rendered> render_prompt(app::ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {
   const app::EngineLease lease = slot.lease();
   if (!lease) return engine::fail(engine::ErrorCode::unavailable, "No model is loaded; a model brings the template.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PromptView: the chat as the model gets it: the rendered template, special tokens marked.
+// PromptView: the chat as the model gets it: the rendered template, with special tokens marked.
 #pragma once
 
 #include <QLabel>
@@ -10,7 +10,7 @@
 
 namespace lathe::ui {
 
-/// Rendered and tokenized in the background, and only while it can be seen.
+/// Renders and tokenizes in the background, and only while the view can be seen.
 class PromptView : public QWidget {
   Q_OBJECT
  public:

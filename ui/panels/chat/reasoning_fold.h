@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ReasoningFold: the reasoning of a reply above its answer, folded at first.
+// ReasoningFold: the reasoning of a reply above its answer, initially folded.
 #pragma once
 
 #include <QLabel>

@@ -93,7 +93,7 @@ bool SystemCard::eventFilter(QObject* object, QEvent* event) {
   const EditorKey key = editor_key_of(*event);
   if (key != EditorKey::other && event->type() == QEvent::ShortcutOverride) return event->accept(), true;
   if (key == EditorKey::save) return keep(), true;
-  if (key == EditorKey::leave) return refresh(), set_open(false), true;  // as it was
+  if (key == EditorKey::leave) return refresh(), set_open(false), true;  // discards the edit
   return QWidget::eventFilter(object, event);
 }
 

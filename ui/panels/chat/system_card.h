@@ -15,7 +15,7 @@ class SystemCard : public QWidget {
   Q_OBJECT
  public:
   SystemCard(const PanelContext& context, QWidget* parent);
-  /// The id of the message it shows; 0: the chat has no system prompt, and the card is hidden.
+  /// The id of the shown message; 0: the chat has no system prompt, and the card is hidden.
   std::int64_t message() const;
   void set_open(bool open);
   void set_token_count(qint64 tokens);

@@ -15,7 +15,7 @@ constexpr qint64 kMostBytes = 256 << 10;
 
 QString translated(const char* text) { return QCoreApplication::translate("TextAttachment", text); }
 
-/// Null where the bytes are no text.
+/// The bytes as text; null if they are no text.
 QString decoded(const QByteArray& bytes) {
   QStringDecoder decoder(QStringConverter::encodingForData(bytes).value_or(QStringConverter::Utf8));
   QString text = decoder(bytes);
@@ -23,7 +23,7 @@ QString decoded(const QByteArray& bytes) {
   return text.isNull() ? QStringLiteral("") : text;
 }
 
-/// More ticks than the text has in a row, so that no line of it ends the block.
+/// A fence of more ticks than the text has in a row, so that no line of the text ends the block.
 QString fence_for(const QString& text) {
   qsizetype longest = 2, run = 0;
   for (const QChar c : text) {

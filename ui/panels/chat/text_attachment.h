@@ -7,11 +7,11 @@
 namespace lathe::ui {
 
 struct TextAttachment {
-  QString text;     ///< the file's name and, between fences, its text
-  QString refusal;  ///< why there is none; empty: there is
+  QString text;     ///< name of the file, and its text between fences
+  QString refusal;  ///< the reason why the file is not attached; empty: it is
 };
 
-/// UTF-8, or UTF-16 and UTF-32 with a byte order mark; at most 256 KiB.
+/// Reads a file in UTF-8, or in UTF-16 or UTF-32 with a byte order mark; at most 256 KiB.
 TextAttachment read_attachment(const QString& path);
 
 }  // namespace lathe::ui

@@ -9,9 +9,9 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kColumn = 720, kMargin = 17, kGap = 10, kFade = 16, kEnd = 14;
-constexpr int kMostRounds = 4;  // a measured height can bring another row into reach
+constexpr int kMostRounds = 4;  // a measured height can bring another row near the viewport
 
-/// A shade from the page to nothing under the pinned system prompt.
+/// A gradient from the colour of the page to transparent, under the pinned system prompt.
 class Fade final : public QWidget {
  public:
   Fade(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
@@ -69,7 +69,7 @@ int Transcript::column_width(const Theme& theme, int page_width) {
   return std::min(theme.px(kColumn), page_width - 2 * theme.px(kMargin));
 }
 
-/// The system prompt at the front has a card of its own over the transcript.
+/// True for messages with a row; a system prompt at the front is shown by the SystemCard.
 bool Transcript::is_row(int index) const {
   return index > 0 || context_.conversation.messages()[static_cast<std::size_t>(index)].role != "system";
 }
@@ -115,7 +115,7 @@ void Transcript::removed(int) {
     if (context_.conversation.index_of(row.message) >= 0) return false;
     if (row.widget != nullptr) {
       row.widget->hide();
-      row.widget->deleteLater();  // its own button may have asked for it
+      row.widget->deleteLater();  // this call may come from its own button
     }
     return true;
   });
@@ -153,7 +153,7 @@ void Transcript::queue_layout() {
       Qt::QueuedConnection);
 }
 
-/// Makes and measures the widgets in reach of a view that begins at `top`. True when a height became another.
+/// Makes and measures the widgets near a view that begins at `top`. Returns true if a height changed.
 bool Transcript::measure_visible(int top) {
   const int reach = viewport()->height();
   const int column = column_width(context_.theme, viewport()->width());

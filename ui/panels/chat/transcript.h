@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Transcript: the messages of the open chat, one below the other; widgets exist only for those near the viewport.
+// Transcript: the messages of the open chat, one below the other; only messages near the viewport have widgets.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -9,21 +9,21 @@
 
 namespace lathe::ui {
 
-/// Heights of messages that were never near the viewport are estimated from their length; the message at the top of the view
-/// keeps its place when an estimate turns out wrong, and the end stays in view while the reader is there.
+/// Heights of messages that were never near the viewport are estimated from their length. If an estimate turns out wrong,
+/// the message at the top of the view keeps its position; the end stays in view while the reader is there.
 class Transcript : public QAbstractScrollArea {
   Q_OBJECT
  public:
   Transcript(const PanelContext& context, QWidget* parent);
 
-  MessageWidget* widget(std::int64_t message) const;  ///< null when it is out of reach
+  MessageWidget* widget(std::int64_t message) const;  ///< null if the message has no widget
   /// Scrolls to the message and gives it the focus.
   void show_message(std::int64_t message);
   /// The message with the focus; 0: none.
   std::int64_t focused_message() const;
   void scroll_to_end();
   void start_editing(std::int64_t message);
-  void rebuild();  ///< everything again: another chat, other settings
+  void rebuild();  ///< makes all rows again: another chat, other settings
   /// Width of the text column in a page of this width.
   static int column_width(const Theme& theme, int page_width);
 

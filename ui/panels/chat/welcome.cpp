@@ -18,7 +18,7 @@ struct Sample {
   const char* name;
   const char* text;
   const char* place;
-  const char* panel;  ///< "": it goes to the composer
+  const char* panel;  ///< "": the prompt goes to the composer
 };
 
 constexpr Sample kSamples[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Welcome: the empty chat: state of the model, sample prompts, and what leaves this computer (nothing).
+// Welcome: the empty chat: state of the model, sample prompts, and a note that nothing leaves this computer.
 #pragma once
 
 #include <QAbstractButton>
@@ -12,7 +12,7 @@
 
 namespace lathe::ui {
 
-/// A card that can be pressed: a prompt to try, and where it leads.
+/// A button with a prompt to try, and a line that says where it leads.
 class SampleCard : public QAbstractButton {
   Q_OBJECT
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Chats dock: search, open, rename (F2), delete (Del).
+// ChatListPanel: the Chats dock: search, open, rename (F2), delete (Del).
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListView>

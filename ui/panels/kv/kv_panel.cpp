@@ -19,14 +19,14 @@ QString bold(int n) { return QStringLiteral("<b>%1</b>").arg(QLocale().toString(
 
 }  // namespace
 
-/// The meaning of each kind of cell, painted as the map paints it.
+/// Legend of the kinds of cells, painted as in the map.
 class KvLegend : public QWidget {
  public:
   KvLegend(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
     setObjectName(QStringLiteral("kv.legend"));
     setFixedHeight(theme.px(20));
   }
-  /// Only an engine that reserves room has such cells.
+  /// Shows or hides the entry for reserved cells, which only an engine that reserves space has.
   void show_reserved(bool reserves) {
     if (std::exchange(reserves_, reserves) != reserves) update();
   }
@@ -143,7 +143,7 @@ QWidget* KvPanel::title_tools() {
   return freeze;
 }
 
-/// Walks every block, which is worth it only while somebody looks.
+/// Updates only while the panel can be seen, because it reads every block.
 void KvPanel::follow_state() {
   if (seen()) show_state();
 }
@@ -171,7 +171,8 @@ void KvPanel::show_counts(const engine::EngineSnapshot& snapshot, const KvWaste&
   counts_->setText(words);
 }
 
-/// Where room is reserved it is what a contiguous cache would have; of that, how much holds nothing at all.
+/// Shows the waste: with reservations, also the share of empty reserved blocks; else, also the waste that a contiguous cache
+/// would have.
 void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& waste) {
   const auto percent = [](double share) {
     return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0));
@@ -193,7 +194,7 @@ void KvPanel::show_parts(bool loaded) {
 
 void KvPanel::showEvent(QShowEvent* event) {
   Panel::showEvent(event);
-  if (event->spontaneous()) show_state();  // the window was minimised
+  if (event->spontaneous()) show_state();  // the window was minimised before
 }
 
 void KvPanel::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }

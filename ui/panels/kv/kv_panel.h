@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// KV cache: the map of all blocks, its counts, and how much of it is waste.
+// KvPanel: the map of all blocks of the KV cache, its counts, and its waste.
 #pragma once
 
 #include "ui/panels/panel.h"
@@ -10,11 +10,12 @@ namespace lathe::ui {
 
 extern const PanelDescriptor kKvPanel;
 
-/// Share of the slots in used blocks that hold no token, paged and as one contiguous region of max_model_len a request would
-/// have it. `reserved` of the first: in blocks that hold nothing at all, because their request may need them later.
+/// Waste of the KV cache: share of slots that hold no token. `paged`: of the slots in used blocks. `contiguous`: if each
+/// request had one contiguous region of max_model_len. `reserved`: share of the slots of used blocks that is in blocks
+/// without any content, which their request may need later.
 struct KvWaste {
   double paged = 0, contiguous = 0, reserved = 0;
-  int n_reserved = 0;  ///< blocks
+  int n_reserved = 0;  ///< number of reserved, empty blocks
 };
 KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len);
 

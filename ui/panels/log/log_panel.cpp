@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array kLevels{"debug", "info", "warning", "error"};  // in the order of app::LogLevel
 
-/// A line in the code font, coloured by its level; the level stands in words in the line too.
+/// Paints a line in the code font, coloured by its level; the line also names its level.
 class LogDelegate : public QStyledItemDelegate {
  public:
   LogDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log: what happened, with level, category and time; follows the end while the reader is there.
+// LogPanel: the lines of the log with level, category and time; follows the end while the reader is there.
 #pragma once
 
 #include <QComboBox>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ActionSlot: the one place at the bottom of the Model dock where the next step stands: Load; progress and Cancel; settings
-// that need a reload; or that everything is saved.
+// ActionSlot: the bottom of the Model dock, which shows the next step: Load; progress and Cancel; a reload for changed
+// settings; or that everything is saved.
 #pragma once
 
 #include <QLabel>

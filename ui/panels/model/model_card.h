@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ModelCard: the chosen model: name, what it is, how it runs, its state.
+// ModelCard: the chosen model: its name, its kind, how it is loaded, its state.
 #pragma once
 
 #include <QLabel>

@@ -12,9 +12,9 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kNames = 104;  // the label column of the dock
+constexpr int kNames = 104;  // width of the label column of the dock
 
-/// A path or a digest has no blanks where it could be broken, and nothing may be wider than the dock.
+/// Inserts break positions into long words such as paths and digests, because nothing may be wider than the dock.
 QString breakable(QString text) {
   static const QRegularExpression kLongWord(QStringLiteral("(\\S{16})"));
   return text.replace(kLongWord, QStringLiteral("\\1\u200b"));
@@ -68,9 +68,10 @@ void ModelInfoSection::show_rows(const InfoRows& rows) {
     what->setAccessibleName(name);
     what->setWordWrap(true);
     what->setTextFormat(Qt::PlainText);
-    // With the places where it may break, a path that is copied would be another one: Copy gives it without.
+    // Only unchanged text can be selected: with break positions, a copied path would be another one. Copy gives the text
+    // without them.
     if (shown == value) what->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    what->setMinimumWidth(1);  // else it is that of the longest word
+    what->setMinimumWidth(1);  // the default is the width of the longest word
     grid->addWidget(words, line, 0, Qt::AlignTop);
     grid->addWidget(what, line++, 1);
   }

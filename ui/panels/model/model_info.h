@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ModelInfoSection: what the headers of the chosen model say, before anything is loaded; folded at first.
+// ModelInfoSection: the metadata in the headers of the chosen model, before it is loaded; initially folded.
 #pragma once
 
 #include <QGridLayout>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Model dock: choose a model, see whether it fits, set how it runs, load it.
+// ModelPanel: the Model dock: choose a model, see whether it fits, set how it runs, load it.
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -71,7 +71,7 @@ class ModelPanel final : public Panel {
     auto* scroll = new QScrollArea(this);
     scroll->setObjectName(QStringLiteral("dock"));
     scroll->setWidgetResizable(true);
-    scroll->setFocusPolicy(Qt::NoFocus);  // the controls in it take the keys
+    scroll->setFocusPolicy(Qt::NoFocus);  // the controls in the area take the focus
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* contents = new QWidget(scroll);
     contents->setObjectName(QStringLiteral("dockContents"));
@@ -175,7 +175,7 @@ class ModelPanel final : public Panel {
     message_->show();
   }
 
-  /// Three parts: what, the numbers, and the fixes that fit.
+  /// Shows that the memory is too small: the problem, the figures, and the fixes that fit.
   void show_no_memory(const engine::Error* error) {
     const LoadChoice& load = context_.load;
     QString numbers = error != nullptr ? QString::fromStdString(error->message) : QString();

@@ -20,7 +20,7 @@ constexpr std::int64_t kMostContext = 1 << 20;
 constexpr std::int64_t kQuick[] = {2048, 4096, 8192, 16384};
 constexpr const char* kRestOptions[] = {"kv_cache_dtype", "tool_call_parser", "reasoning_parser", "max_queue", "seed"};
 
-/// As narrow as the dock wants it: the longest of its words must not set the width of the form.
+/// Makes a combo box as narrow as the dock needs it: its longest text must not set the width of the form.
 QComboBox* make_choice(QWidget* parent) {
   constexpr int kFewestLetters = 8;
   auto* choice = new Quiet<QComboBox>(parent);
@@ -133,7 +133,7 @@ FormRow* OptionForm::add_combo(Section& section, const char* option, const QStri
   return row;
 }
 
-/// Its formats have the names of other systems: they stand as they are.
+/// Adds the choice of a parser. Parsers have the names of other systems, which are shown unchanged.
 void OptionForm::add_parser(Section& section, const char* option, const QString& label) {
   QStringList words, values;
   for (const std::string_view name : engine::choices_of(engine::engine_option(option))) {
@@ -304,7 +304,7 @@ void OptionForm::make_policy(Section& section) {
   });
 }
 
-/// Auto, or an amount in MiB, or a number of blocks: two options of the engine behind one choice.
+/// Adds one choice for two options of the engine: automatic, an amount in MiB, or a number of blocks.
 void OptionForm::make_kv_memory(Section& section) {
   auto* kind = new Quiet<QComboBox>(&section);
   kind->setObjectName(QStringLiteral("model.kv_memory"));
@@ -314,7 +314,7 @@ void OptionForm::make_kv_memory(Section& section) {
   amount->setObjectName(QStringLiteral("model.kv_memory.amount"));
   amount->setAccessibleName(tr("Amount of KV memory"));
   amount->setRange(1, 100'000'000);
-  amount->setMinimumWidth(context_.theme.px(72));  // its range would ask for more than the dock has
+  amount->setMinimumWidth(context_.theme.px(72));  // the width for its range would exceed the dock's
   amount->setKeyboardTracking(false);
   amount->setGroupSeparatorShown(true);
   amount->setAlignment(Qt::AlignRight);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// OptionForm: the settings a model is loaded with: Basic, Serving, and the rest folded away.
+// OptionForm: the settings that a model is loaded with: Basic, Serving, and the rest folded.
 #pragma once
 
 #include <QComboBox>
@@ -37,7 +37,7 @@ class OptionForm : public QWidget {
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   FormRow* add_spin(Section& section, const char* option, const QString& label, const QString& special);
   void add_parser(Section& section, const char* option, const QString& label);
-  /// Of a number between 0 and 1.
+  /// Adds a row for a number between 0 and 1.
   FormRow* add_share(Section& section, const char* option, const QString& label);
   FormRow* add_switch(Section& section, const char* option, const QString& label);
   FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,

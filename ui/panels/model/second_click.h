@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SecondClick: the rest of a double click whose first click has put something else under the mouse.
+// SecondClick: catches the second click of a double click whose first click has put another widget under the mouse.
 #pragma once
 
 #include <QDeadlineTimer>
@@ -13,8 +13,8 @@ class SecondClick final : public QObject {
   Q_OBJECT
  public:
   using QObject::QObject;
-  /// The first was there, on the screen. The second, whatever it meets, calls `then` and reaches nothing else. Any other
-  /// press ends the waiting, and so does the time that the system gives a double click.
+  /// Waits for the second click after a first one at `place`, in screen coordinates. The second click calls `then` and
+  /// reaches no widget. The waiting ends with any other press, or with the system's double click interval.
   void wait(const QPoint& place, std::function<void()> then);
 
  protected:

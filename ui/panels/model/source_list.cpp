@@ -17,12 +17,12 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kDrop = 136;
-/// With fewer models a filter is in the way.
+/// Smallest number of models for which the filter is shown.
 constexpr std::size_t kFilterFrom = 8;
 constexpr int kLookMs = 200;
-constexpr std::int64_t kThousand = 1024;  // of tokens, as people count contexts
+constexpr std::int64_t kThousand = 1024;  // tokens in 1k, as context lengths are written
 
-/// The dashed place; dropping itself is the window's.
+/// The dashed area; FileDrop of the window handles the drop itself.
 class DropPlace final : public QWidget {
  public:
   DropPlace(const PanelContext& context, QWidget* parent) : QWidget(parent), theme_(context.theme) {
@@ -181,7 +181,7 @@ void SourceList::reload() {
         });
       },
       [this, scan](std::vector<app::LibraryEntry> entries) {
-        if (scan != scan_state_) return;  // a later one runs
+        if (scan != scan_state_) return;  // a later search runs
         scan_state_.reset();
         look_timer_.stop();
         scan_->setText(tr("Scan again"));
@@ -227,7 +227,7 @@ void SourceList::show_entries(const std::vector<app::LibraryEntry>& entries) {
   refresh();
 }
 
-/// Headers are read again only when the files, or what else takes memory, are others.
+/// Reads the headers of a model again only if its files, or the memory that the loaded model would give back, have changed.
 void SourceList::look_at(const app::LibraryEntry& entry) {
   const std::int64_t returned = context_.load.returned_bytes();
   const auto known = facts_.find(entry.path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SourceList: where models come from: a place to drop one, and the recent and watched ones with whether they fit.
+// SourceList: the list of models to choose from: an area to drop one on, and the recent and watched models, each with
+// whether it fits.
 #pragma once
 
 #include <QLineEdit>
@@ -19,8 +20,8 @@
 
 namespace lathe::ui {
 
-/// Searches the folders on a worker when it is shown, when they change, and when asked; stops and watches nothing while
-/// hidden.
+/// Searches the folders on a worker when the list is shown, when the folders change, and when asked; stops searching and
+/// watching while hidden.
 class SourceList : public QWidget {
   Q_OBJECT
  public:
@@ -28,7 +29,7 @@ class SourceList : public QWidget {
   ~SourceList() override;
   /// Searches the folders again.
   void reload();
-  /// The chips of what is loading.
+  /// Updates the chips of the model that is loading.
   void refresh();
 
  protected:
@@ -40,9 +41,9 @@ class SourceList : public QWidget {
     QString line, word;
     ChipState state = ChipState::quiet;
     app::FileStamp stamp = {};
-    std::int64_t returned = 0;  ///< bytes that the loaded model would give back
+    std::int64_t returned = 0;  ///< memory that the loaded model would give back. Units: bytes
   };
-  /// Of one search, shared with the worker.
+  /// State of one search, shared with the worker.
   struct ScanState {
     std::atomic<bool> stopped{false};
     std::atomic<std::size_t> n_folders{0};
@@ -71,7 +72,7 @@ class SourceList : public QWidget {
   QVBoxLayout* rows_layout_ = nullptr;
   std::vector<SourceRow*> rows_;
   std::map<std::string, Facts> facts_;
-  std::shared_ptr<ScanState> scan_state_;  ///< null: none runs
+  std::shared_ptr<ScanState> scan_state_;  ///< null: no search runs
   QTimer look_timer_;
 };
 

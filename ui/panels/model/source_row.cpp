@@ -32,7 +32,7 @@ void SourceRow::set_facts(const QString& line, ChipState state, const QString& w
   chip_->set(state, ChipMark::none, word);
   chip_->setVisible(!word.isEmpty());
   setAccessibleDescription(line + QStringLiteral(", ") + word);
-  // The dock is narrow: what is cut there stands here in full.
+  // The tool tip has the full text of what the narrow dock cuts off.
   setToolTip(QStringLiteral("%1\n%2").arg(QString::fromStdString(entry_.path), line));
   update();
 }
@@ -71,7 +71,7 @@ void SourceRow::keyPressEvent(QKeyEvent* event) {
   QAbstractButton::keyPressEvent(event);
 }
 
-/// Once the click has chosen a model its settings take the place of the list.
+/// Waits for a second click, because after the first the settings of the chosen model replace the list.
 void SourceRow::mouseReleaseEvent(QMouseEvent* event) {
   const bool is_click = isDown() && event->button() == Qt::LeftButton && hitButton(event->position().toPoint());
   if (is_click) second_click_.wait(event->globalPosition().toPoint(), [this] { Q_EMIT load_asked(); });

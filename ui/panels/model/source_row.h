@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SourceRow: one model of the list: name, what it is, whether it fits. A click chooses it, Enter and a double click load it.
+// SourceRow: one model of the list: its name, its kind, whether it fits. A click chooses it; Enter and a double click load
+// it.
 #pragma once
 
 #include <QAbstractButton>

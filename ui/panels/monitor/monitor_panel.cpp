@@ -23,7 +23,7 @@
 namespace lathe::ui {
 namespace {
 
-// Ten samples and ten repaints a second: more would cost without being seen.
+// Ten samples and ten repaints a second: more would cost time without being seen.
 constexpr int kTickMs = 100;
 constexpr double kTtftWindowS = 30;
 
@@ -31,7 +31,7 @@ double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clo
 
 QString figure(double value, int decimals = 0) { return QLocale().toString(value, 'f', decimals); }
 
-/// Seconds as the heading says them, in the unit that the steps of the axis call for.
+/// A time on the axis, in the unit that the steps of the axis require.
 QString time_on_axis(double seconds, double step_s) {
   if (seconds == 0) return QStringLiteral("0");
   if (step_s < 0.1) return axis_number(seconds * 1000, step_s * 1000) + QStringLiteral(" ms");
@@ -178,11 +178,11 @@ void MonitorPanel::sample() {
   sample_rows(now, *snapshot);
 }
 
-/// A policy that pads no batch has nothing to show here, and the other charts have its room.
+/// Hides the chart of rows if the policy pads no batch; the other charts then take its space.
 void MonitorPanel::sample_rows(double now_s, const engine::EngineSnapshot& snapshot) {
   rows_->setVisible(snapshot.counters.n_padding_tokens > 0);
   if (rows_->isHidden()) return;
-  const bool idle = snapshot.n_running == 0;  // else it is what the last step left
+  const bool idle = snapshot.n_running == 0;  // an idle engine still reports the values of its last step
   const double wanted = idle ? 0 : snapshot.step_prefill_tokens + snapshot.step_decode_tokens;
   const double padding = idle ? 0 : snapshot.step_padding_tokens;
   rows_->append(now_s, {wanted, padding});
@@ -250,7 +250,7 @@ void MonitorPanel::set_span(int index) {
 
 void MonitorPanel::show_table(bool shown) {
   stack_->setCurrentIndex(shown ? 1 : 0);
-  if (shown) fill_table();  // frozen or not: what was asked for is shown
+  if (shown) fill_table();  // the table is filled even if the charts are frozen
   else redraw();
 }
 

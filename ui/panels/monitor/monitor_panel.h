@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Monitor: throughput, time to first token, requests, KV blocks and padding over the last seconds, minutes or the hour.
+// MonitorPanel: throughput, time to first token, requests, KV blocks and padding over the last seconds, minutes or the hour.
 #pragma once
 
 #include <QStackedWidget>

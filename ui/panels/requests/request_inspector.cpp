@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-/// The four phases with their colours, under the bar.
+/// The legend of the four phases, under the bar.
 class PhaseLegend : public QWidget {
  public:
   PhaseLegend(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) { setFixedHeight(theme.px(18)); }
@@ -113,7 +113,7 @@ QWidget* RequestInspector::make_why_page() {
   rows->addWidget(why_);
   rows->addStretch();
   scroll->setWidget(body);
-  // The page shows through: setWidget() gives both a ground of their own.
+  // Lets the ground of the page show: setWidget() gives viewport and body a filled ground.
   scroll->viewport()->setAutoFillBackground(false);
   body->setAutoFillBackground(false);
   column->addWidget(scroll, 1);

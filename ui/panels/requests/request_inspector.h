@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// RequestInspector: one request: its waterfall, why each thing happened, and its figures.
+// RequestInspector: one request: its waterfall, the scheduler's decisions and their reasons, and its figures.
 #pragma once
 
 #include <QFormLayout>
@@ -20,7 +20,7 @@ class RequestInspector : public QWidget {
   Q_OBJECT
  public:
   RequestInspector(const Theme& theme, QWidget* parent);
-  /// Null: nothing is selected.
+  /// Shows a record; null: no request is selected.
   void show_record(const app::RequestRecord* record);
   const WhyList& why() const { return *why_; }
 

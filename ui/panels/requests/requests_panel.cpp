@@ -39,7 +39,7 @@ StatusLook look_of(app::RequestStatus status) {
   return {ChipState::quiet, ChipMark::none};
 }
 
-/// The status as a chip; preemptions that happened in amber.
+/// Paints the status as a chip, and nonzero preemptions in amber.
 class RequestDelegate : public TableDelegate {
  public:
   using TableDelegate::TableDelegate;
@@ -125,7 +125,7 @@ RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Pan
   });
   context.actions.on("requests.clear", this, [this] {
     context_.workbench.requests().clear();
-    selected_ = 0;  // the next row that comes is shown
+    selected_ = 0;  // selects the next row that appears
     context_.bridge.refresh();
   });
   context.bridge.watch(this, Interest::requests);
@@ -156,7 +156,7 @@ void RequestsPanel::build_table() {
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &RequestsPanel::show_selected);
 }
 
-/// Widths that the user gave to the columns and to the inspector.
+/// Restores the widths that the user gave to the columns and to the inspector, and saves later changes.
 void RequestsPanel::restore_columns() {
   UiState& state = context_.state;
   QHeaderView* header = table_->horizontalHeader();
@@ -164,7 +164,7 @@ void RequestsPanel::restore_columns() {
   header->setStretchLastSection(true);
   splitter_->restoreState(state.get(kSplitterKey).toByteArray());
   connect(header, &QHeaderView::sectionResized, this, [&state, header](int section) {
-    // The last one follows the width of the table by itself.
+    // The last column follows the width of the table by itself.
     if (section + 1 < header->count()) state.set(kColumnsKey, header->saveState());
   });
   connect(splitter_, &QSplitter::splitterMoved, this, [this, &state] { state.set(kSplitterKey, splitter_->saveState()); });
@@ -206,14 +206,14 @@ QWidget* RequestsPanel::title_tools() {
   return tools;
 }
 
-/// Copies every record, which is worth it only while somebody looks.
+/// Updates only while the panel can be seen, because it copies every record.
 void RequestsPanel::follow_records() {
   if (seen()) show_records();
 }
 
 void RequestsPanel::showEvent(QShowEvent* event) {
   Panel::showEvent(event);
-  if (event->spontaneous()) show_records();  // the window was minimised
+  if (event->spontaneous()) show_records();  // the window was minimised before
 }
 
 void RequestsPanel::show_records() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Requests: everything that asked the engine for tokens, with the inspector of the selected one beside the table.
+// RequestsPanel: the requests that the engine received, with the inspector of the selected one to the right of the table.
 #pragma once
 
 #include <QLineEdit>

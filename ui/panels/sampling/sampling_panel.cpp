@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Sampling dock: how the next reply is drawn. It applies to the next request; nothing is loaded again.
+// SamplingPanel: the Sampling dock: how the tokens of the next reply are drawn. Changes apply to the next request without a
+// reload.
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
@@ -80,7 +81,7 @@ class SamplingPanel final : public Panel {
     auto* scroll = new QScrollArea(this);
     scroll->setObjectName(QStringLiteral("dock"));
     scroll->setWidgetResizable(true);
-    scroll->setFocusPolicy(Qt::NoFocus);  // the controls in it take the keys
+    scroll->setFocusPolicy(Qt::NoFocus);  // the controls in the area take the focus
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* contents = new QWidget(scroll);
     contents->setObjectName(QStringLiteral("dockContents"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// SamplingRow: one parameter: label, slider and field, and a switch where it can be off. Off shows only the word Off.
+// SamplingRow: one sampling parameter: label, slider and field, and a switch if it can be off. A row that is off shows only
+// the word Off.
 #pragma once
 
 #include <QLabel>
@@ -14,14 +15,14 @@
 namespace lathe::ui {
 
 struct SamplingRowSpec {
-  const char* name;  ///< vLLM's
+  const char* name;  ///< vLLM's name of the parameter
   const char* label;
   const char* tip;
   double min, max, step;
   int decimals;
   SliderScale scale;
   bool can_be_off;
-  bool greedy_ignores;  ///< has no effect at temperature 0
+  bool greedy_ignores;  ///< the parameter has no effect at temperature 0
   std::variant<double SamplingValues::*, std::int64_t SamplingValues::*> field;
 };
 

@@ -10,7 +10,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr std::size_t kMostStops = 16, kMostBytes = 256;  // as SamplingParams allows
+constexpr std::size_t kMostStops = 16, kMostBytes = 256;  // the limits of SamplingParams
 constexpr int kLabel = 98;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// StopStrings: the texts that end a reply, as chips that can be added and taken away.
+// StopStrings: the strings that end a reply, as chips that can be added and removed.
 #pragma once
 
 #include <QLabel>
@@ -28,7 +28,7 @@ class StopStrings : public QWidget {
   QLineEdit* field_;
 };
 
-/// "\n" in the field is a new line; shown again as "\n".
+/// escaped_stop() shows a new line as "\n"; unescaped_stop() reads "\n" in the field as a new line.
 QString escaped_stop(const std::string& text);
 std::string unescaped_stop(const QString& text);
 

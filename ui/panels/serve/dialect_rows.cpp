@@ -19,7 +19,8 @@ enum Column {
   curl_column
 };
 
-/// "Port used by python (4121)": the port stands in the address, and what is free instead on the button beside it.
+/// Shortens an error to "Port used by python (4121)": the address shows the port, and the button next to it offers a free
+/// one.
 QString short_error(const QString& error) {
   static const QRegularExpression port(QStringLiteral("^Port \\d+ is used"));
   return error.section(QLatin1Char(';'), 0, 0).replace(port, QStringLiteral("Port used"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DialectRows: the protocols that the server speaks, a row each: switch, address, state, requests, cURL.
+// DialectRows: the protocols that the server speaks, one row each: switch, address, state, requests, cURL.
 #pragma once
 
 #include <QGridLayout>

@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-/// A menu or another window takes the focus for a moment; the edit goes on afterwards.
+/// True if a menu or another window takes the focus only for a moment; the edit continues afterwards.
 bool is_passing(const QFocusEvent& event) {
   return event.reason() == Qt::PopupFocusReason || event.reason() == Qt::ActiveWindowFocusReason;
 }
@@ -30,7 +30,7 @@ void KeyField::set_key(const QString& key) {
 
 void KeyField::set_revealed(bool revealed) {
   revealed_ = revealed;
-  if (isModified()) setEchoMode(revealed ? Normal : Password);  // what is being typed stays
+  if (isModified()) setEchoMode(revealed ? Normal : Password);  // the typed text stays
   else show_key();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// KeyField: the API key: masked at rest, dots while it is edited, whole when it is revealed.
+// KeyField: the field of the API key: its middle is hidden; dots while it is edited; the whole key when it is revealed.
 #pragma once
 
 #include <QLineEdit>
@@ -14,7 +14,7 @@ class KeyField : public QLineEdit {
   void set_revealed(bool revealed);
 
  Q_SIGNALS:
-  /// The user has ended an edit that makes it another key; set_key() says which one holds.
+  /// The user has edited the key to another one; set_key() then sets the key that holds.
   void key_entered(const QString& key);
 
  protected:

@@ -20,7 +20,7 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kControlsWidth = 376;
-// A narrower page has the protocols below the controls: beside them their addresses would be cut off.
+// Width below which the protocols are below the controls: next to them their addresses would be cut off.
 constexpr int kWidthSideBySide = 1120;
 constexpr int kLabelWidth = 86;
 constexpr int kStopGraceMs = 2000;
@@ -318,7 +318,8 @@ void ServePage::read_settings() {
   show_key();
 }
 
-/// A key goes into a header, so it is one word of ASCII; without one nobody but this computer may connect.
+/// Checks and saves a key. A key is sent in a header, so it must be one word of ASCII; without a key only this computer may
+/// connect.
 void ServePage::take_key(const QString& key) {
   app::Settings& settings = context_.workbench.settings();
   const QString host = QString::fromStdString(settings.get("server/host").get<std::string>());
@@ -369,7 +370,7 @@ void ServePage::restart_if_running() {
   if (status.state != app::ServerState::running) return show_status();
   const app::ServerOptions asked = server_options(context_.workbench.settings());
   app::ServerOptions next = asked, back = running_;
-  // "A free one" stays the one that clients know by now.
+  // A restart with "any free port" keeps the port that clients already know.
   if (next.port == 0 && back.port == 0 && next.host == back.host) next.port = status.port;
   back.port = status.port;
   under_way_ = app::ServerState::starting;
@@ -384,7 +385,8 @@ void ServePage::restart_if_running() {
       [this](Restart done) { take_result(std::move(done)); });
 }
 
-/// A restart that failed leaves the server where it was, and the settings say so too.
+/// Takes the result of a start or restart. After a failed restart the server is back at its old address, and the settings
+/// return to it as well.
 void ServePage::take_result(Restart done) {
   under_way_.reset();
   trouble_.clear();
@@ -420,7 +422,8 @@ void ServePage::switch_dialect(const QString& name, bool on) {
   restart_if_running();
 }
 
-/// The server may be there before its result is, and what is shown as running or off can be switched.
+/// The state that is shown. While a start or stop is under way it overrides the server's own state, which may change before
+/// the result is taken; a state that is shown as running or off can be switched.
 app::ServerState ServePage::state_now() const { return under_way_.value_or(context_.workbench.server().status().state); }
 
 void ServePage::show_status() {
@@ -451,7 +454,7 @@ void ServePage::show_status() {
   dialects_->show_dialects(dialects_now(), state, QString::fromStdString(status.error), status.free_port);
 }
 
-/// As they run, or as they would: a free port is known only while the server runs.
+/// The protocols of the running server, or as they would run: a free port is known only while the server runs.
 std::vector<app::DialectState> ServePage::dialects_now() const {
   app::ServerStatus status = context_.workbench.server().status();
   if (status.state == app::ServerState::running) return std::move(status.dialects);

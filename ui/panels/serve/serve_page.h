@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Serve: the server's switch, its address and key, the protocols that it speaks, and a test of it.
+// ServePage: the switch of the server, its address and key, the protocols that it speaks, and a test request.
 #pragma once
 
 #include <QComboBox>
@@ -38,7 +38,7 @@ class ServePage : public Panel {
   void add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more = nullptr);
   void connect_actions();
   void read_settings();
-  /// How a start or restart in the background went.
+  /// Outcome of a start or restart in the background.
   struct Restart {
     engine::Result<void> result;
     app::ServerOptions options;
@@ -59,13 +59,13 @@ class ServePage : public Panel {
 
   PanelContext context_;
   TestRequest test_;
-  app::ServerOptions running_;                 ///< what the server was started with last
-  QString trouble_;                            ///< of a restart that failed; empty: none
-  QString key_trouble_;                        ///< why the key that was entered is not taken; empty: it is
-  std::optional<app::ServerState> under_way_;  ///< starting or stopping, until its result is taken
+  app::ServerOptions running_;                 ///< options of the last successful start
+  QString trouble_;                            ///< problem of a failed restart; empty: none
+  QString key_trouble_;                        ///< the reason why the entered key is not accepted; empty: it is
+  std::optional<app::ServerState> under_way_;  ///< starting or stopping, until the result is taken
   bool again_ = false, start_pending_ = false;
   QBoxLayout* body_ = nullptr;
-  QWidget* divider_ = nullptr;  ///< between what stands side by side
+  QWidget* divider_ = nullptr;  ///< between controls and protocols when they are next to each other
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
   Switch* on_ = nullptr;

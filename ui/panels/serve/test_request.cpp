@@ -47,7 +47,7 @@ void TestRequest::send(const app::ServerStatus& status, const std::string& api_k
   stop();
   request_ = request_bytes(status, api_key, question);
   timeout_.start();
-  // Brackets belong into the header, not into an address.
+  // The brackets of an IPv6 address belong in the header, not in the address to connect to.
   QString host = authority(status).section(QLatin1Char(':'), 0, -2);
   socket_.connectToHost(host.remove(QLatin1Char('[')).remove(QLatin1Char(']')), status.port);
 }

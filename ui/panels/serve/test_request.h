@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TestRequest: one streamed question to the running server over a real socket, its answer shown as it comes.
+// TestRequest: one streamed question to the running server over a real socket, with its answer shown as it arrives.
 #pragma once
 
 #include <QTcpSocket>
@@ -13,14 +13,14 @@ class TestRequest : public QObject {
   Q_OBJECT
  public:
   explicit TestRequest(QObject* parent = nullptr);
-  /// Ends one that still runs.
+  /// Ends a request that still runs and sends a new one.
   void send(const app::ServerStatus& status, const std::string& api_key, const QString& question);
   void stop();
   bool running() const { return socket_.state() != QAbstractSocket::UnconnectedState; }
 
  Q_SIGNALS:
-  void received(const QString& text);  ///< bytes of the answer as they came, header included
-  void ended(const QString& error);    ///< empty: the server closed after its answer
+  void received(const QString& text);  ///< text of the answer as it arrives, including the header
+  void ended(const QString& error);    ///< empty error: the server closed the connection after its answer
 
  private:
   QTcpSocket socket_;
