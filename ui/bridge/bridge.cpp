@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kTickMs = 33;         // 30 Hz: a frame of two on a 60 Hz screen
+constexpr int kTickMs = 33;         // 30 Hz: every second frame of a 60 Hz screen
 constexpr int kHiddenTickMs = 250;  // a hidden chat is still saved within a second
 constexpr std::int64_t kRateWindowNs = 1'000'000'000;
 

@@ -50,7 +50,7 @@ QString busy_text(int n_requests, const app::SweepStatus& sweep) {
                                              : MainWindow::tr("%1 are still running.").arg(words);
 }
 
-/// Text about the results that are kept of the work that closing cuts off.
+/// Text about the part of the unfinished work that is saved.
 QString kept_text(int n_requests, const app::SweepStatus& sweep) {
   QStringList words;
   if (n_requests > 0) words << MainWindow::tr("What was written so far is kept in its chat and marked as stopped.");

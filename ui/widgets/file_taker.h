@@ -9,7 +9,8 @@ namespace lathe::ui {
 class FileTaker {
  public:
   virtual ~FileTaker() = default;
-  /// Takes the files that it can use. Returns what it did not take and why, a sentence each; empty: it took all.
+  /// Takes the files that the widget can use. Returns one sentence for each file that it did not take, with the reason;
+  /// empty: it took all.
   virtual QString take_files(const QStringList& files) = 0;
   /// True if a dropped model is for the window and not for this widget.
   virtual bool leaves_models() const { return false; }

@@ -27,8 +27,8 @@ struct MarkdownPart {
   MarkdownDepth depth = {};
   bool operator==(const MarkdownPart&) const = default;
 };
-/// Splits at fences, also at those within lists and quotes, into at most kMaxMarkdownParts parts; text after the last fence
-/// that counts is one part.
+/// Splits a text at fences, also at those within lists and quotes, into at most kMaxMarkdownParts parts; the last part takes
+/// the rest of a longer text.
 std::vector<MarkdownPart> split_markdown(const QString& text);
 inline constexpr std::size_t kMaxMarkdownParts = 200;
 

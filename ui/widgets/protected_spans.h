@@ -8,10 +8,10 @@
 
 namespace lathe::ui {
 
-/// Protects, outside of code: formulas in \(..\), \[..\], $..$ and $$..$$ (prices are none); special names such as __init__;
-/// a single asterisk or tilde within a number or a word. Also inserts a mark where bold text ends in punctuation next to a
-/// letter of a script without blanks, which CommonMark would not end there. Linear in the length of the text. Requires:
-/// readable_text(), no protected spans yet.
+/// Protects, outside of code: formulas in \(..\), \[..\], $..$ and $$..$$ (prices are no formulas); special names such as
+/// __init__; a single asterisk or tilde within a number or a word. Also inserts a mark where bold text ends in punctuation
+/// next to a letter of a script without blanks, because CommonMark would not end the bold text there. Linear in the length
+/// of the text. Requires: readable_text(), no protected spans yet.
 QString protect_spans(const QString& markdown);
 
 struct TextStretch {

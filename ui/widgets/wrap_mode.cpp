@@ -4,7 +4,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr qsizetype kLongWord = 2000;  // characters
+constexpr qsizetype kLongWord = 2000;  // longest word that is wrapped as a whole. Units: characters
 
 bool has_long_word(const QString& text) {
   qsizetype begin = 0;

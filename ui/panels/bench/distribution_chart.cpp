@@ -129,7 +129,7 @@ QString DistributionChart::axis_title() const { return plot_->xAxis->label(); }
 
 QString DistributionChart::name_of(std::size_t cell) const { return differing_text(*status_.plan, cell); }
 
-/// Takes the cells that can be told apart at most; if the selected one is not among them, it replaces the last.
+/// Takes at most as many cells as lines can be told apart; if the selected cell is not among them, it replaces the last.
 void DistributionChart::take_lines() {
   lines_.clear();
   n_left_out_ = 0;

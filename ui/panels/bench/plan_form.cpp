@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kLabelWidth = 92, kCountWidth = 82;
 constexpr int kMaxTokens = 1'000'000, kMaxMs = 600'000, kMaxSeconds = 86'400, kMaxWaiting = 100'000;
-constexpr int kMaxEvenSpread = 100, kMaxLognormalSpread = 1000;  // Units: percent
+constexpr int kMaxEvenSpread = 100, kMaxLognormalSpread = 1000;  // largest spreads of the two distributions. Units: percent
 
 struct StopRule {
   double share;

@@ -27,7 +27,7 @@ class ResultsTable : public QWidget {
   void show_sweep(const app::SweepStatus& status);
   void select_cell(std::size_t cell);
   std::optional<std::size_t> selected_cell() const;
-  /// Shows for a moment a line about what was done with the sweep.
+  /// Shows a line for a few seconds: what was done with the sweep.
   void say(const QString& what);
 
  Q_SIGNALS:

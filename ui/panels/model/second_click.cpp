@@ -25,7 +25,7 @@ bool SecondClick::eventFilter(QObject* watched, QEvent* event) {
       apart > QGuiApplication::styleHints()->mouseDoubleClickDistance()) {
     return false;
   }
-  const std::function<void()> then = std::exchange(then_, {});  // copied, since `then` may delete this
+  const std::function<void()> then = std::exchange(then_, {});  // taken out first, since `then` may delete this
   then();
   return true;
 }

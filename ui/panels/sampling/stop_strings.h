@@ -28,7 +28,7 @@ class StopStrings : public QWidget {
   QLineEdit* field_;
 };
 
-/// escaped_stop() shows a new line as "\n"; unescaped_stop() reads "\n" in the field as a new line.
+/// escaped_stop() writes a new line as "\n"; unescaped_stop() reads "\n" in the field as a new line.
 QString escaped_stop(const std::string& text);
 std::string unescaped_stop(const QString& text);
 

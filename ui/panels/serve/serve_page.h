@@ -65,7 +65,7 @@ class ServePage : public Panel {
   std::optional<app::ServerState> under_way_;  ///< starting or stopping, until the result is taken
   bool again_ = false, start_pending_ = false;
   QBoxLayout* body_ = nullptr;
-  QWidget* divider_ = nullptr;  ///< between controls and protocols when they are next to each other
+  QWidget* divider_ = nullptr;  ///< line between controls and protocols when they are next to each other
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
   Switch* on_ = nullptr;
