@@ -152,7 +152,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "vllm_xargs", .fate = refused},
     {.name = "custom_params", .fate = refused},
     {.name = "logprob_token_ids", .fate = refused},
-    // Sampling methods that are not implemented.
+    // Sampling of other servers that the engine does not have.
     {.name = "typical_p", .fate = warned, .neutral = "1"},
     {.name = "typical", .fate = warned, .neutral = "1"},
     {.name = "tfs_z", .fate = warned, .neutral = "1"},

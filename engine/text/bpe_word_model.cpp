@@ -122,7 +122,7 @@ Result<void> add_merges_by_id(const WordModelParts& parts, BpeModel& model) {
   return {};
 }
 
-/// Refuses options that change the result and are not implemented.
+/// Refuses options of a description that change the result and that BpeModel does not have: affixes of subwords and dropout.
 Result<void> check_options(const WordModelParts& parts) {
   const Json& model = parts.description.model;
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {

@@ -3,6 +3,7 @@
 // that its token is generated.
 #include <QTest>
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "tests/support/answer_parts.h"
@@ -180,10 +181,12 @@ class MarkersTest : public QObject {
     }
   }
   /// The text of such a block may be all of the answer that there is.
-  void an_end_in_an_open_string_does_not_swallow_the_answer_data() { samples(); }
+  void an_end_in_an_open_string_does_not_swallow_the_answer_data() {
+    samples([](const Sample& sample) { return kUnclosed.contains(sample.format); });
+  }
   void an_end_in_an_open_string_does_not_swallow_the_answer() {
     const auto row = kUnclosed.find(current().format);
-    if (row == kUnclosed.end()) QSKIP("no marker ends a block of this format");
+    QVERIFY(row != kUnclosed.end());
     const std::string end = current().tokens.size() > 1 ? "\nHere is the answer." : "";
     for (const bool is_token : {false, true}) {
       AnswerCase given = is_token ? by_tokens() : plain();
@@ -394,9 +397,11 @@ class MarkersTest : public QObject {
   }
 
  private:
-  static void samples() {
+  static void samples(const std::function<bool(const Sample&)>& is_meant = [](const Sample&) { return true; }) {
     QTest::addColumn<int>("sample");
-    for (std::size_t i = 0; i < kSamples.size(); ++i) QTest::newRow(kSamples[i].format) << static_cast<int>(i);
+    for (std::size_t i = 0; i < kSamples.size(); ++i) {
+      if (is_meant(kSamples[i])) QTest::newRow(kSamples[i].format) << static_cast<int>(i);
+    }
   }
   static const Sample& current() {
     QFETCH(int, sample);
