@@ -10,7 +10,7 @@
 #include <set>
 
 #include "app/api/sweep_templates.h"
-#include "app/bench/sweep/sweep_journal.h"
+#include "app/bench/sweep/result/sweep_journal.h"
 
 namespace lathe::app {
 namespace {

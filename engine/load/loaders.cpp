@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/load/downloads.h"
+#include "engine/load/files/downloads.h"
 #include "engine/load/safetensors.h"
 
 namespace lathe::engine {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/load/checkpoint.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 
 namespace lathe::engine {
 

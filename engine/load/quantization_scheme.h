@@ -8,7 +8,7 @@
 
 #include "engine/base/json_field_reader.h"
 #include "engine/load/checkpoint.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/load/tensor_parts.h"
 
 namespace lathe::engine {

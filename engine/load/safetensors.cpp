@@ -13,10 +13,10 @@
 
 #include "engine/base/checked_math.h"
 #include "engine/load/expert_stacks.h"
+#include "engine/load/files/safetensors_header.h"
+#include "engine/load/files/stand_in.h"
+#include "engine/load/files/weight_files.h"
 #include "engine/load/quantization_scheme.h"
-#include "engine/load/safetensors_header.h"
-#include "engine/load/stand_in.h"
-#include "engine/load/weight_files.h"
 
 namespace lathe::engine {
 

@@ -7,8 +7,8 @@
 
 #include "engine/api/named_templates.h"
 #include "engine/api/result.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/load/gguf/gguf_metadata.h"
-#include "engine/load/model_folder.h"
 
 namespace lathe::engine {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/utf8.h"
-#include "engine/load/downloads.h"
+#include "engine/load/files/downloads.h"
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_files.h"
 

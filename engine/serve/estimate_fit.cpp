@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/api/checkpoint.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/config_source.h"
 #include "engine/serve/memory_plan.h"

@@ -9,7 +9,7 @@
 #include "engine/api/checkpoint.h"
 #include "engine/api/named_templates.h"
 #include "engine/load/checkpoint.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/model/generation_config.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weight_plan.h"

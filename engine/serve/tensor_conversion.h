@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/load/number_check.h"
+#include "engine/load/files/number_check.h"
 #include "engine/load/weights_writer.h"
 #include "engine/model/decoder/smoothing.h"
 #include "engine/serve/conversion_plan.h"

@@ -6,10 +6,10 @@
 
 #include "engine/api/chat.h"
 #include "engine/base/utf8.h"
+#include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/content_shape.h"
 #include "engine/text/template/interpreter.h"
-#include "engine/text/template/parser.h"
-#include "engine/text/template/to_json.h"
+#include "engine/text/template/syntax/parser.h"
 
 namespace lathe::engine {
 namespace {

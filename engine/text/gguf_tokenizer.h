@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "engine/api/tokenizer.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/load/gguf/gguf_header.h"
 #include "engine/load/gguf/gguf_metadata.h"
-#include "engine/load/model_folder.h"
 #include "engine/text/gguf_vocabulary.h"
 #include "engine/text/tokenizer_config.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/api/tokenizer.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 
 namespace lathe::engine {
 

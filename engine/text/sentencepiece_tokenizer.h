@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/api/tokenizer.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/text/tokenizer_config.h"
 
 namespace lathe::engine {

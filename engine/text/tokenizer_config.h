@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/api/result.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/text/added_tokens.h"
 
 namespace lathe::engine {

@@ -6,7 +6,7 @@
 
 #include "engine/api/checkpoint.h"
 #include "engine/api/tokenizer.h"
-#include "engine/load/model_folder.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "engine/text/rank_file.h"
 #include "engine/text/sentencepiece_tokenizer.h"

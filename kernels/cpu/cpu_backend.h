@@ -12,7 +12,7 @@
 #include "kernels/cpu/stages/multiply_stage.h"
 #include "kernels/cpu/stages/prepare_stage.h"
 #include "kernels/cpu/stages/row_ops.h"
-#include "kernels/cpu/threads/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace lathe::kernels {
 

@@ -4,8 +4,8 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/table/encoders.h"
-#include "kernels/cpu/threads/thread_pool.h"
 #include "kernels/formats/tensor_codes.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace lathe::kernels {
 

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "kernels/api/backend.h"
-#include "kernels/cpu/threads/thread_pool.h"
 #include "kernels/cuda/device_matrix.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/ops/ops.h"
 #include "kernels/cuda/staged_array.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace lathe::kernels::cuda {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stranger's chat template over a usual conversation.
 #include "engine/api/chat.h"
-#include "engine/text/template/failure.h"
+#include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/interpreter.h"
-#include "engine/text/template/parser.h"
-#include "engine/text/template/to_json.h"
+#include "engine/text/template/runtime/failure.h"
+#include "engine/text/template/syntax/parser.h"
 #include "tests/fuzz/targets.h"
 
 namespace lathe::fuzz {

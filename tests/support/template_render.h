@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/interpreter.h"
-#include "engine/text/template/parser.h"
-#include "engine/text/template/to_json.h"
+#include "engine/text/template/syntax/parser.h"
 
 namespace lathe::tests {
 

@@ -10,7 +10,7 @@
 
 #include "app/api/sweep_estimate.h"
 #include "app/api/sweep_export.h"
-#include "app/bench/sweep/sweep.h"
+#include "app/bench/sweep/load/sweep.h"
 #include "app/cli/model_command.h"
 #include "app/cli/sweep_flags.h"
 #include "app/log/printable.h"

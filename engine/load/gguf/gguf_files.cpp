@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include "engine/base/checked_math.h"
+#include "engine/load/files/stand_in.h"
 #include "engine/load/gguf/block_codes.h"
 #include "engine/load/gguf/gguf_families.h"
 #include "engine/load/gguf/gguf_types.h"
 #include "engine/load/gguf/legacy_blocks.h"
 #include "engine/load/loaders.h"
-#include "engine/load/mx_matrix.h"
-#include "engine/load/stand_in.h"
+#include "engine/load/matrices/mx_matrix.h"
 
 namespace lathe::engine {
 

@@ -7,9 +7,9 @@
 
 #include "engine/base/mapped_file.h"
 #include "engine/load/checkpoint.h"
+#include "engine/load/files/model_folder.h"
 #include "engine/load/gguf/gguf_families.h"
 #include "engine/load/gguf/gguf_header.h"
-#include "engine/load/model_folder.h"
 
 namespace lathe::engine {
 

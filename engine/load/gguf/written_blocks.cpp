@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "engine/load/gguf/block_reading.h"
-#include "engine/load/mx_matrix.h"
+#include "engine/load/matrices/mx_matrix.h"
 
 namespace lathe::engine {
 namespace {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/load/gemv_matrix.h"
-#include "engine/load/marlin_matrix.h"
+#include "engine/load/matrices/gemv_matrix.h"
+#include "engine/load/matrices/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
 #include "engine/load/quantized/quantizer_notes.h"
 

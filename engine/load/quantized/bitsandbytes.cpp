@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "engine/base/checked_math.h"
-#include "engine/load/byte_matrix.h"
+#include "engine/load/matrices/byte_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {

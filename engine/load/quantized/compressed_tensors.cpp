@@ -13,8 +13,8 @@
 #include <limits>
 #include <optional>
 
-#include "engine/load/byte_matrix.h"
-#include "engine/load/marlin_matrix.h"
+#include "engine/load/matrices/byte_matrix.h"
+#include "engine/load/matrices/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {

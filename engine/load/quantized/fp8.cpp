@@ -10,7 +10,7 @@
 #include <limits>
 #include <optional>
 
-#include "engine/load/byte_matrix.h"
+#include "engine/load/matrices/byte_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {

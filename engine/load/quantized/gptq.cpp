@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "engine/load/marlin_matrix.h"
+#include "engine/load/matrices/marlin_matrix.h"
 #include "engine/load/quantization_scheme.h"
 #include "engine/load/quantized/quantizer_notes.h"
 

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "engine/load/mx_matrix.h"
+#include "engine/load/matrices/mx_matrix.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/decoder/load_weights.h"
 
-#include "engine/load/number_check.h"
+#include "engine/load/files/number_check.h"
 #include "engine/model/tensor_layout.h"
 
 namespace lathe::engine {

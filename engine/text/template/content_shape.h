@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/text/template/ast.h"
+#include "engine/text/template/syntax/ast.h"
 
 namespace lathe::engine::jinja {
 

@@ -8,16 +8,16 @@
 #include <optional>
 
 #include "engine/base/utf8.h"
-#include "engine/text/template/filters.h"
-#include "engine/text/template/globals.h"
-#include "engine/text/template/loop_object.h"
-#include "engine/text/template/methods.h"
-#include "engine/text/template/operators.h"
+#include "engine/text/template/builtins/filters.h"
+#include "engine/text/template/builtins/globals.h"
+#include "engine/text/template/builtins/methods.h"
+#include "engine/text/template/builtins/operators.h"
+#include "engine/text/template/builtins/spread_arguments.h"
+#include "engine/text/template/builtins/tests.h"
+#include "engine/text/template/runtime/loop_object.h"
+#include "engine/text/template/runtime/stack_guard.h"
+#include "engine/text/template/runtime/to_text.h"
 #include "engine/text/template/scope.h"
-#include "engine/text/template/spread_arguments.h"
-#include "engine/text/template/stack_guard.h"
-#include "engine/text/template/tests.h"
-#include "engine/text/template/to_text.h"
 
 namespace lathe::engine::jinja {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/text/template/ast.h"
-#include "engine/text/template/runtime.h"
+#include "engine/text/template/runtime/runtime.h"
+#include "engine/text/template/syntax/ast.h"
 
 namespace lathe::engine::jinja {
 

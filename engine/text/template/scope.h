@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "engine/text/template/interpreter.h"
-#include "engine/text/template/runtime.h"
-#include "engine/text/template/value.h"
+#include "engine/text/template/runtime/runtime.h"
+#include "engine/text/template/runtime/value.h"
 
 namespace lathe::engine::jinja {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/stages/row_progress.h"
 
-#include "kernels/cpu/threads/spin.h"
+#include "kernels/threads/spin.h"
 
 namespace lathe::kernels {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/threads/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace lathe::kernels {
 

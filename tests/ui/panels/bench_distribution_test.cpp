@@ -4,13 +4,13 @@
 #include <QComboBox>
 #include <QTemporaryDir>
 
-#include "app/bench/sweep/sweep_journal.h"
+#include "app/bench/sweep/result/sweep_journal.h"
 #include "tests/ui/bench_fixture.h"
-#include "ui/panels/bench/chart_legend.h"
-#include "ui/panels/bench/distribution_chart.h"
-#include "ui/panels/bench/history_view.h"
-#include "ui/panels/bench/sweep_chart.h"
-#include "ui/panels/bench/sweep_charts.h"
+#include "ui/panels/bench/charts/chart_legend.h"
+#include "ui/panels/bench/charts/distribution_chart.h"
+#include "ui/panels/bench/charts/sweep_chart.h"
+#include "ui/panels/bench/charts/sweep_charts.h"
+#include "ui/panels/bench/history/history_view.h"
 
 using namespace lathe;
 using namespace lathe::tests;

@@ -7,8 +7,8 @@
 #include "tests/ui/bench_fixture.h"
 #include "ui/models/sweep_forecast.h"
 #include "ui/models/sweep_text.h"
-#include "ui/panels/bench/cell_grid.h"
-#include "ui/panels/bench/sweep_header.h"
+#include "ui/panels/bench/results/cell_grid.h"
+#include "ui/panels/bench/results/sweep_header.h"
 #include "ui/shell/status_bar.h"
 
 using namespace lathe;

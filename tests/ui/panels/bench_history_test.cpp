@@ -8,10 +8,10 @@
 #include <QTableView>
 #include <filesystem>
 
-#include "app/bench/sweep/sweep_journal.h"
+#include "app/bench/sweep/result/sweep_journal.h"
 #include "tests/ui/window_fixture.h"
-#include "ui/panels/bench/compare_table.h"
-#include "ui/panels/bench/history_view.h"
+#include "ui/panels/bench/history/compare_table.h"
+#include "ui/panels/bench/history/history_view.h"
 
 using namespace lathe;
 using namespace lathe::tests;

@@ -15,10 +15,10 @@
 
 #include "tests/support/tiny_model.h"
 #include "tests/ui/bench_fixture.h"
-#include "ui/panels/bench/history_view.h"
-#include "ui/panels/bench/sweep_chart.h"
-#include "ui/panels/bench/sweep_header.h"
-#include "ui/panels/bench/variable_cards.h"
+#include "ui/panels/bench/charts/sweep_chart.h"
+#include "ui/panels/bench/history/history_view.h"
+#include "ui/panels/bench/plan/variable_cards.h"
+#include "ui/panels/bench/results/sweep_header.h"
 #include "ui/widgets/inline_message.h"
 #include "ui/widgets/segmented.h"
 

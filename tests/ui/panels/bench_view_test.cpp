@@ -10,10 +10,10 @@
 
 #include "tests/ui/bench_fixture.h"
 #include "ui/models/sweep_table.h"
-#include "ui/panels/bench/history_view.h"
-#include "ui/panels/bench/sweep_chart.h"
-#include "ui/panels/bench/sweep_charts.h"
-#include "ui/panels/bench/sweep_header.h"
+#include "ui/panels/bench/charts/sweep_chart.h"
+#include "ui/panels/bench/charts/sweep_charts.h"
+#include "ui/panels/bench/history/history_view.h"
+#include "ui/panels/bench/results/sweep_header.h"
 #include "ui/widgets/chip.h"
 
 using namespace lathe;

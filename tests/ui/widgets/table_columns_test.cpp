@@ -7,7 +7,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "ui/panels/bench/results_table.h"
+#include "ui/panels/bench/results/results_table.h"
 #include "ui/widgets/table_delegate.h"
 
 using namespace lathe;

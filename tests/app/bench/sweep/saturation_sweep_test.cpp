@@ -4,7 +4,7 @@
 #include <QTest>
 #include <set>
 
-#include "app/bench/sweep/sweep.h"
+#include "app/bench/sweep/load/sweep.h"
 #include "tests/support/tiny_model.h"
 
 using namespace lathe;

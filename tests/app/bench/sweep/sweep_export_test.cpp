@@ -6,7 +6,7 @@
 #include <QXmlStreamReader>
 #include <set>
 
-#include "app/bench/sweep/run_record.h"
+#include "app/bench/sweep/result/run_record.h"
 
 using namespace lathe;
 using namespace lathe::app;
@@ -124,7 +124,8 @@ class SweepExportTest : public QObject {
     std::string svg = distribution_svg(plan, report, ttft);
     QCOMPARE(n_elements(svg, "polyline"), 3);
     QCOMPARE(n_elements(svg, "circle"), 0);
-    QVERIFY(svg.find(">goal 50 ms</text>") != std::string::npos && svg.find(">paged, concurrency 4</text>") != std::string::npos);
+    QVERIFY(svg.find(">goal 50 ms</text>") != std::string::npos &&
+            svg.find(">paged, concurrency 4</text>") != std::string::npos);
     QVERIFY(svg.find(">0</text>") != std::string::npos);
     QVERIFY(to_html(plan, report).find("share (%) over ttft_ms") != std::string::npos);
     keep(1, {20, 3000});

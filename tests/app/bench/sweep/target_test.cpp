@@ -7,8 +7,8 @@
 #include <set>
 
 #include "app/api/machine_guard.h"
-#include "app/bench/sweep/sweep.h"
-#include "app/bench/sweep/target_load.h"
+#include "app/bench/sweep/load/sweep.h"
+#include "app/bench/sweep/load/target_load.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/server_fixture.h"
 #include "tests/support/tiny_model.h"

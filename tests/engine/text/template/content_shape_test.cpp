@@ -3,7 +3,7 @@
 
 #include <QTest>
 
-#include "engine/text/template/parser.h"
+#include "engine/text/template/syntax/parser.h"
 
 using namespace lathe::engine::jinja;
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "engine/base/text_file.h"
+#include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/interpreter.h"
-#include "engine/text/template/parser.h"
-#include "engine/text/template/to_json.h"
+#include "engine/text/template/syntax/parser.h"
 #include "tests/support/shared_data.h"
 
 using namespace lathe::engine;
