@@ -11,7 +11,7 @@
 #include "engine/api/scheduler_event.h"
 #include "engine/cache/cache_occupancy.h"
 #include "engine/cache/paged_cache.h"
-#include "engine/schedule/batch_plan.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/schedule/policies.h"
 #include "engine/schedule/prompt_pace.h"
 #include "engine/schedule/request_batch.h"
@@ -52,10 +52,12 @@ struct PlannedPadding {
 
 /// Reused from step to step. The rows of the entries come first, then those of the padding.
 struct StepPlan {
-  BatchPlan batch;
+  BatchBuilder builder;
   std::vector<PlannedSequence> entries;
   std::vector<PlannedPadding> padding;
   int n_prefill_tokens = 0, n_decode_tokens = 0, n_padding_tokens = 0;
+
+  const BatchPlan& batch() const { return builder.plan(); }
 };
 
 struct SchedulerCounters {
@@ -169,12 +171,7 @@ class Scheduler {
   void note_evictions(const Sequence& sequence);
   bool consistent_window(std::size_t i) const;
   void build_batch();
-  void append_rows(PlannedSequence& entry);
-  void append_row(std::int32_t token_id, int position, const BlockTable& table);
-  std::int32_t slot_of(const BlockRow& row, int position) const;
-  void append_padding(const PlannedPadding& padding);
-  void append_block_tables(const BlockTable& table, int n_tokens);
-  void append_block_row(const BlockRow& row, int n_blocks, std::vector<std::int32_t>& block_tables) const;
+  void add_rows(PlannedSequence& entry);
 
   SchedulerOptions options_;
   const PolicyDescriptor* policy_;

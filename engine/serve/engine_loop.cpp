@@ -237,7 +237,7 @@ void EngineLoop::step() {
 /// Sleeps while the policy waits for more requests. Wakes at least every kLookPeriodNs, since cancellations put nothing in
 /// the mailbox.
 void EngineLoop::rest() {
-  if (plan_->batch.n_rows() > 0 || !scheduler_.has_work()) return;
+  if (plan_->batch().n_rows() > 0 || !scheduler_.has_work()) return;
   const std::int64_t left_ns = std::min(scheduler_.wake_ns() - now_ns(), kLookPeriodNs);
   if (left_ns > 0) mailbox_.wait_for(std::chrono::nanoseconds(left_ns));
 }
@@ -272,7 +272,7 @@ void EngineLoop::plan() { plan_ = &scheduler_.plan(now_ns_); }
 
 /// Rows -> logits. A failure ends the requests of the step and nothing else.
 void EngineLoop::run() {
-  if (plan_->batch.n_rows() == 0) return;
+  if (plan_->batch().n_rows() == 0) return;
   metrics_.count_step();
   Result<kernels::TensorView> logits = run_guarded();
   if (logits) {
@@ -359,7 +359,7 @@ Generation& EngineLoop::generation_of(const PlannedSequence& entry) { return sta
 
 Result<kernels::TensorView> EngineLoop::run_guarded() {
   try {
-    return parts_.runner->run(plan_->batch);
+    return parts_.runner->run(plan_->batch());
   } catch (const std::exception& exception) {
     return fail(ErrorCode::internal, fmt::format("The step could not be computed: {}.", exception.what()));
   }

@@ -45,7 +45,7 @@ struct Bench {
   std::vector<std::uint64_t> step() {
     std::vector<std::uint64_t> ids;
     StepPlan& plan = scheduler.plan(now_ms * kMs);
-    batch = plan.batch;
+    batch = plan.batch();
     n_padding = plan.n_padding_tokens;
     for (const PlannedSequence& entry : plan.entries) {
       ids.push_back(entry.sequence->id);

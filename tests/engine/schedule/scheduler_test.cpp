@@ -32,7 +32,7 @@ struct Bench {
   std::vector<std::pair<std::uint64_t, int>> step(std::int64_t took_ms = 1) {
     std::vector<std::pair<std::uint64_t, int>> rows;
     StepPlan& plan = scheduler.plan(0);
-    last_batch = plan.batch;
+    last_batch = plan.batch();
     for (const PlannedSequence& entry : plan.entries) {
       rows.emplace_back(entry.sequence->id, entry.n_tokens);
       scheduler.commit(entry);
