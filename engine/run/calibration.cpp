@@ -100,7 +100,7 @@ class Calibration {
   Result<void> take_memory() {
     const auto longest =
         std::max_element(texts_.begin(), texts_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.of_layer(0), config_, config_.layers.front()));
+    LATHE_TRY(layer_, allocated(backend_, DecoderLayer(storage_.of_layer(0), config_, config_.layers.front())));
     LATHE_TRY(ropes_, RopeTables::create(backend_, config_, std::ssize(*longest)));
     const std::int32_t n_blocks = plan_texts();
     find_rope_rows(plan(), ropes_.contexts(), rope_rows_);
@@ -121,7 +121,7 @@ class Calibration {
 
   /// Embeds the texts. The embeddings' memory is given back before the first layer is loaded.
   Result<void> embed() {
-    LATHE_TRY(Embedding embedding, Embedding::create(backend_, config_, storage_.dtype, storage_.head));
+    LATHE_TRY(Embedding embedding, allocated(backend_, Embedding(config_, storage_.dtype, storage_.head)));
     for (const PlannedWeight& weight : model_.plan.weights) {
       if (weight.layer >= 0) continue;
       LATHE_TRY(const TensorView source, read(weight));
