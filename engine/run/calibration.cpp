@@ -134,6 +134,7 @@ class Calibration {
       model_.checkpoint.drop(*weight.tensor);
     }
     embedding.forward(backend_, config_, input(), step());
+    backend_.finish();  // reads the memory of `embedding`
     return {};
   }
 

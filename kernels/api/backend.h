@@ -253,7 +253,9 @@ struct BackendInfo {
 
 /// One device with its operations.
 /// Thread: operations are called from one thread at a time, and run in the order of their calls. The caller may change host
-/// arrays (spans) as soon as an operation has returned, but may read or write backend memory only after finish().
+/// arrays (spans) as soon as an operation has returned, but may read, write or free backend memory only after finish() or
+/// parallel_for(), and before the next operation.
+/// Requires: the spans that an operation takes are in host memory, not in memory of allocate().
 /// Numerics: activations and results are f32; every form of linear() adds along k in one order, whatever the number of rows,
 /// so a row's result is bitwise the same in any batch (batch invariance).
 class Backend {
@@ -279,7 +281,7 @@ class Backend {
   /// order and from several sources: that is how Q, K and V become one matrix. bitsandbytes formats have blocks and means
   /// that span a whole tensor: there each source counts as one tensor. A source of u8 [rows, coded_row_bytes()] holds codes
   /// and scales, which are kept unchanged, in rows of write_coded_row (coded_rows.h); for int8_g32 and int4_g32 these rows
-  /// are GGUF's blocks Q8_0 and Q4_0.
+  /// are GGUF's blocks Q8_0 and Q4_0. The rows are packed when it returns.
   virtual void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) = 0;
 
   // ---- work memory of operations, in addition to their arguments

@@ -24,11 +24,6 @@ std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
   return 0;
 }
 
-std::span<const float> numbers_of(const TensorView& view) {
-  return view.data != nullptr ? std::span(view.as<const float>(), static_cast<std::size_t>(view.n_elements()))
-                              : std::span<const float>();
-}
-
 }  // namespace
 
 Result<Attention> Attention::create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
@@ -39,9 +34,7 @@ Result<Attention> Attention::create(kernels::Backend& backend, const LayerFormat
     LATHE_TRY(attention.q_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_heads)));
     LATHE_TRY(attention.k_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_kv_heads)));
   }
-  if (config.has_sinks) {
-    LATHE_TRY(attention.sinks_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.n_heads}));
-  }
+  if (config.has_sinks) attention.sinks_.resize(static_cast<std::size_t>(config.n_heads));
   return attention;
 }
 
@@ -58,7 +51,7 @@ void Attention::add_image(WeightImage& image) {
   out_.add_image(image);
   q_norm_.add_image(image);
   k_norm_.add_image(image);
-  if (sinks_.n_bytes() > 0) image.push_back(sinks_.bytes());
+  if (!sinks_.empty()) image.push_back(std::as_writable_bytes(std::span(sinks_)));
 }
 
 kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
@@ -87,7 +80,7 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
                   .window = static_cast<int>(context.layer.window),
                   .soft_cap = static_cast<float>(config.attention_soft_cap),
                   .slopes = config.alibi_slopes,
-                  .sinks = numbers_of(sinks_.view()),
+                  .sinks = sinks_,
                   .is_causal = config.is_causal,
                   .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)},
                  out_.matrix(), out_.bias());

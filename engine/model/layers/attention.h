@@ -3,6 +3,9 @@
 // read once.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "engine/model/layer_formats.h"
 #include "engine/model/layers/activations.h"
 #include "engine/model/layers/linear.h"
@@ -34,10 +37,11 @@ class Attention {
   Linear& out() { return out_; }
   NormLayer& q_norm() { return q_norm_; }
   NormLayer& k_norm() { return k_norm_; }
-  const kernels::TensorView& sinks() const { return sinks_.view(); }
+  kernels::TensorView sinks() { return {sinks_.data(), kernels::Dtype::f32, {std::ssize(sinks_)}}; }
   void add_image(WeightImage& image);
   std::int64_t n_bytes() const {
-    return qkv_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + k_norm_.n_bytes() + sinks_.n_bytes();
+    return qkv_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + k_norm_.n_bytes() +
+           static_cast<std::int64_t>(std::span(sinks_).size_bytes());
   }
 
   /// delta [M, H] = attention of the rows that `in` gives; their K and V are written to the cache.
@@ -49,7 +53,7 @@ class Attention {
 
   Linear qkv_, out_;
   NormLayer q_norm_, k_norm_;
-  DeviceTensor sinks_;
+  std::vector<float> sinks_;  ///< in host memory, as AttentionForm takes them
 };
 
 }  // namespace lathe::engine
