@@ -89,6 +89,7 @@ class EngineLoop final : public Engine {
   const ChatTemplate* chat_template() const override { return parts_.chat_template.get(); }
   Result<RequestHandlePtr> submit(GenerateRequest request) override;
   std::shared_ptr<const EngineSnapshot> snapshot() const override { return snapshot_.get(); }
+  BlockWatch watch_blocks() override;
   std::vector<SchedulerEvent> events_since(std::uint64_t& cursor) const override { return events_.since(cursor); }
   void shut_down(std::chrono::milliseconds grace) override;
 
@@ -131,6 +132,8 @@ class EngineLoop final : public Engine {
   Mailbox<std::unique_ptr<Generation>> mailbox_;
   EventRing events_{kEventsKept};
   LatestValue<EngineSnapshot> snapshot_;
+  const std::shared_ptr<std::atomic<int>> n_block_watches_ = std::make_shared<std::atomic<int>>(0);
+  std::atomic<bool> is_snapshot_due_{false};  ///< a watch began: the next publish() makes a snapshot
 
   // ---- the engine's thread alone
   Scheduler scheduler_;
@@ -208,10 +211,22 @@ void EngineLoop::shut_down(std::chrono::milliseconds grace) {
   ended_changed_.wait(lock, has_ended);
 }
 
+BlockWatch EngineLoop::watch_blocks() {
+  n_block_watches_->fetch_add(1);
+  BlockWatch watch(n_block_watches_.get(), [count = n_block_watches_](const void*) { count->fetch_sub(1); });
+  is_snapshot_due_.store(true, std::memory_order_release);
+  mailbox_.wake();
+  return watch;
+}
+
 // ---- the engine's thread
 
 void EngineLoop::loop() {
   while (scheduler_.has_work() || mailbox_.wait()) {
+    if (is_idle()) {  // woken for a snapshot
+      publish();
+      continue;
+    }
     step();
     rest();
   }
@@ -332,13 +347,14 @@ void EngineLoop::release() {
   LATHE_DCHECK(scheduler_.consistent());
 }
 
-/// Publishes events at every call; publishes a snapshot at 30 Hz, and at once when the engine is idle. It runs before
-/// emit(), so a reader who has seen the last answer end finds an idle engine.
+/// Publishes events at every call; publishes a snapshot at 30 Hz, and at once when the engine is idle or a watch of blocks
+/// has begun. It runs before emit(), so a reader who has seen the last answer end finds an idle engine.
 void EngineLoop::publish() {
   events_.append(scheduler_.events());
   scheduler_.clear_events();
   const std::int64_t now_ns = this->now_ns();
-  if (!is_idle() && now_ns - published_ns_ < kSnapshotPeriodNs) return;
+  const bool is_due = is_snapshot_due_.exchange(false, std::memory_order_acquire);
+  if (!is_due && !is_idle() && now_ns - published_ns_ < kSnapshotPeriodNs) return;
   published_ns_ = now_ns;
   snapshot_.publish(make_snapshot(now_ns));
 }
@@ -401,7 +417,7 @@ void EngineLoop::erase(Generation& generation) {
 std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now_ns) const {
   auto snapshot = std::make_shared<EngineSnapshot>();
   snapshot->time_ns = now_ns;
-  write_scheduler_state(scheduler_, *snapshot);
+  write_scheduler_state(scheduler_, n_block_watches_->load(std::memory_order_relaxed) > 0, *snapshot);
   metrics_.write(scheduler_.counters(), *snapshot);
   snapshot->step_ms = step_ms_;
   snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;
