@@ -74,7 +74,7 @@ class Engine {
   virtual const ChatTemplate* chat_template() const = 0;  ///< null: the checkpoint has none
 
   /// Checks the request, queues it, and returns at once.
-  /// Errors: invalid_argument (with the values), resource_exhausted (queue full), unavailable (shutting down).
+  /// Errors: invalid_argument (with the values), resource_exhausted (queue full), unavailable (shutting down, or failure()).
   virtual Result<RequestHandlePtr> submit(GenerateRequest request) = 0;
 
   /// The newest state; at most 33 ms old while busy, exact when idle. Without EngineSnapshot::blocks unless they are
@@ -85,6 +85,9 @@ class Engine {
   virtual BlockWatch watch_blocks() = 0;
   /// Events with sequence >= cursor that are still kept (the last 65,536), oldest first; moves the cursor past them.
   virtual std::vector<SchedulerEvent> events_since(std::uint64_t& cursor) const = 0;
+  /// Reason why the engine answers no more: its device is lost. All requests have ended with this error, and only another
+  /// load in a new process helps. none: the engine serves.
+  virtual std::optional<Error> failure() const = 0;
   /// Stops accepting requests; running requests finish, or are cancelled after `grace`. Idempotent.
   virtual void shut_down(std::chrono::milliseconds grace) = 0;
 };

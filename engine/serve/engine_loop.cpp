@@ -90,6 +90,7 @@ class EngineLoop final : public Engine {
   Result<RequestHandlePtr> submit(GenerateRequest request) override;
   std::shared_ptr<const EngineSnapshot> snapshot() const override { return snapshot_.get(); }
   BlockWatch watch_blocks() override;
+  std::optional<Error> failure() const override;
   std::vector<SchedulerEvent> events_since(std::uint64_t& cursor) const override { return events_.since(cursor); }
   void shut_down(std::chrono::milliseconds grace) override;
 
@@ -114,6 +115,8 @@ class EngineLoop final : public Engine {
 
   static Generation& generation_of(const PlannedSequence& entry);
   Result<kernels::TensorView> run_guarded();
+  void fail_step(const Error& error);
+  void fail_all(const Error& error);
   void take_token(Generation& generation);
   void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
@@ -128,6 +131,8 @@ class EngineLoop final : public Engine {
   const std::int64_t max_unfinished_;  ///< running and waiting requests at most
   std::atomic<std::int64_t> n_unfinished_{0};
   std::atomic<bool> aborting_{false};
+  std::optional<Error> failure_;         ///< written once, before has_failed_
+  std::atomic<bool> has_failed_{false};  ///< the runner's device is lost
   const std::shared_ptr<std::atomic<bool>> any_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   Mailbox<std::unique_ptr<Generation>> mailbox_;
   EventRing events_{kEventsKept};
@@ -179,6 +184,7 @@ bool EngineLoop::take_place() {
 
 Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   LATHE_TRY_VOID(check_request(request, limits_));
+  if (const auto error = failure()) return tl::unexpected(*error);
   const EngineOptions& options = parts_.model.options;
   if (!take_place()) {
     return fail(ErrorCode::resource_exhausted,
@@ -209,6 +215,10 @@ void EngineLoop::shut_down(std::chrono::milliseconds grace) {
   if (ended_changed_.wait_for(lock, patience, has_ended)) return;
   aborting_.store(true);
   ended_changed_.wait(lock, has_ended);
+}
+
+std::optional<Error> EngineLoop::failure() const {
+  return has_failed_.load(std::memory_order_acquire) ? failure_ : std::nullopt;
 }
 
 BlockWatch EngineLoop::watch_blocks() {
@@ -285,7 +295,7 @@ void EngineLoop::drop_cancelled() {
 /// Waiting and running sequences -> the rows of this step.
 void EngineLoop::plan() { plan_ = &scheduler_.plan(now_ns_); }
 
-/// Rows -> logits. A failure ends the requests of the step and nothing else.
+/// Rows -> logits. A failure ends the requests of the step and nothing else, unless the device is lost.
 void EngineLoop::run() {
   if (plan_->batch.n_rows() == 0) return;
   metrics_.count_step();
@@ -294,10 +304,7 @@ void EngineLoop::run() {
     logits_ = *logits;
     return;
   }
-  for (const PlannedSequence& entry : plan_->entries) {
-    generation_of(entry).end_with(logits.error());
-    announce(generation_of(entry));
-  }
+  logits.error().code == ErrorCode::unavailable ? fail_all(logits.error()) : fail_step(logits.error());
   plan_->entries.clear();
 }
 
@@ -378,6 +385,26 @@ Result<kernels::TensorView> EngineLoop::run_guarded() {
     return parts_.runner->run(plan_->batch);
   } catch (const std::exception& exception) {
     return fail(ErrorCode::internal, fmt::format("The step could not be computed: {}.", exception.what()));
+  }
+}
+
+void EngineLoop::fail_step(const Error& error) {
+  for (const PlannedSequence& entry : plan_->entries) {
+    generation_of(entry).end_with(error);
+    announce(generation_of(entry));
+  }
+}
+
+/// Ends every request, also those that wait. Requests that are in the mailbox end here after their own first step.
+void EngineLoop::fail_all(const Error& error) {
+  if (!has_failed_.load(std::memory_order_relaxed)) {
+    failure_ = error;
+    has_failed_.store(true, std::memory_order_release);
+  }
+  for (const auto& generation : living_) {
+    if (generation->finish != FinishReason::none) continue;  // cancelled in this step
+    generation->end_with(error);
+    announce(*generation);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/api/ceilings.h"
+#include "kernels/api/operation_error.h"
 #include "kernels/api/tensor.h"
 
 namespace lathe::kernels {
@@ -256,6 +257,8 @@ struct BackendInfo {
 /// arrays (spans) as soon as an operation has returned, but may read, write or free backend memory only after finish() or
 /// parallel_for(), and before the next operation.
 /// Requires: the spans that an operation takes are in host memory, not in memory of allocate().
+/// Errors: an operation that cannot be done, and all that follow it, leave their outputs undefined until take_error(), which
+/// the caller reads once for many operations. pack_rows() counts as an operation.
 /// Numerics: activations and results are f32; every form of linear() adds along k in one order, whatever the number of rows,
 /// so a row's result is bitwise the same in any batch (batch invariance).
 class Backend {
@@ -271,6 +274,9 @@ class Backend {
 
   /// Returns when all operations are done: the host may read their results and overwrite their inputs.
   virtual void finish() {}
+  /// After finish(): the first error of the operations since the last call; none: all of them were done. Later operations
+  /// are done again, unless the device is lost: then every call returns that error.
+  virtual std::optional<OperationError> take_error() { return std::nullopt; }
 
   // ---- weights
   /// Units: bytes that make_packed(format, n, k) will occupy. The fit estimate calls this, and so does make_packed.

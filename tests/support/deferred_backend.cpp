@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace lathe::tests {
 
@@ -88,8 +89,20 @@ void DeferredBackend::reveal() {
 
 void DeferredBackend::defer(std::function<void()> operation) {
   if (operations_.empty()) hide();
-  operations_.push_back(std::move(operation));
-  ++n_deferred_;
+  const std::int64_t index = ++n_deferred_;
+  operations_.push_back([this, index, operation = std::move(operation)] { run(index, operation); });
+}
+
+/// Runs an operation that does not fail and that follows none that has failed.
+void DeferredBackend::run(std::int64_t index, const std::function<void()>& operation) {
+  if (error_) return;
+  if (index == failing_) error_ = error_to_come_;
+  else operation();
+}
+
+std::optional<kernels::OperationError> DeferredBackend::take_error() {
+  if (error_ && error_->kind == kernels::OperationFailure::device_lost) return error_;
+  return std::exchange(error_, std::nullopt);
 }
 
 void DeferredBackend::finish() {

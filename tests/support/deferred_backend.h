@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,21 +16,27 @@ namespace lathe::tests {
 
 /// Keeps operations until finish() or parallel_for(). Until then the memory of allocate() has other contents: what the host
 /// reads there is wrong (NaN, or -1), what it writes there is found, and so are spans in that memory and memory that is
-/// freed.
+/// freed. fail_at() makes an operation fail, as one on a device does.
 /// Requires: every buffer is freed before the backend.
 class DeferredBackend final : public kernels::Backend {
  public:
   explicit DeferredBackend(std::unique_ptr<kernels::Backend> inner) : inner_(std::move(inner)) {}
   ~DeferredBackend() override { finish(); }
 
-  /// What the host did to backend memory while operations were not done, in order.
+  /// Accesses of the host to backend memory while operations were not done, in order.
   const std::vector<std::string>& violations() const { return violations_; }
-  /// Operations that were kept so far.
+  /// Operations that were kept so far; pack_rows() counts too.
   std::int64_t n_deferred() const { return n_deferred_; }
+  /// Lets the n-th operation from now on (from 1) fail. A lost device stays lost.
+  void fail_at(std::int64_t n, kernels::OperationError error) {
+    failing_ = n_deferred_ + n;
+    error_to_come_ = std::move(error);
+  }
 
   const kernels::BackendInfo& info() const override { return inner_->info(); }
   kernels::Buffer allocate(std::size_t n_bytes) override;
   void finish() override;
+  std::optional<kernels::OperationError> take_error() override;
 
   std::size_t packed_bytes(kernels::WeightFormat format, std::int64_t n, std::int64_t k) const override {
     return inner_->packed_bytes(format, n, k);
@@ -39,7 +46,7 @@ class DeferredBackend final : public kernels::Backend {
   }
   void pack_rows(kernels::PackedMatrix& matrix, std::int64_t row_begin, const kernels::TensorView& source) override {
     finish();
-    inner_->pack_rows(matrix, row_begin, source);
+    run(++n_deferred_, [&] { inner_->pack_rows(matrix, row_begin, source); });
   }
   std::size_t work_bytes(const kernels::StepShape& shape) const override { return inner_->work_bytes(shape); }
   bool reserve(const kernels::StepShape& shape) override { return inner_->reserve(shape); }
@@ -87,6 +94,7 @@ class DeferredBackend final : public kernels::Backend {
 
   static void free_memory(void* data, std::size_t n_bytes);
   void defer(std::function<void()> operation);
+  void run(std::int64_t index, const std::function<void()>& operation);
   void hide();
   void reveal();
   template <class T>
@@ -96,7 +104,9 @@ class DeferredBackend final : public kernels::Backend {
   std::map<std::byte*, Memory> buffers_;
   std::vector<std::function<void()>> operations_;
   std::vector<std::string> violations_;
-  std::int64_t n_deferred_ = 0;
+  std::int64_t n_deferred_ = 0, failing_ = 0;
+  kernels::OperationError error_to_come_;
+  std::optional<kernels::OperationError> error_;
 };
 
 }  // namespace lathe::tests

@@ -128,6 +128,10 @@ void FakeEngine::refuse_submits(std::optional<engine::Error> error) {
   const std::lock_guard lock(mutex_);
   submit_error_ = std::move(error);
 }
+void FakeEngine::lose_device(engine::Error error) {
+  const std::lock_guard lock(mutex_);
+  failure_ = submit_error_ = std::move(error);
+}
 void FakeEngine::fail_after(int n_tokens, engine::Error error, std::string held) {
   const std::lock_guard lock(mutex_);
   fail_after_ = n_tokens;
@@ -201,6 +205,11 @@ FakePlan FakeEngine::plan_for(const GenerateRequest& request) const {
   const auto left = static_cast<std::size_t>(model_.max_model_len) - request.prompt_token_ids.size();
   const auto asked = static_cast<std::size_t>(std::max<std::int64_t>(request.sampling.max_tokens, 0));
   return plan_answer(responder_(request), request, asked > 0 ? std::min(left, asked) : left);
+}
+
+std::optional<engine::Error> FakeEngine::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 engine::BlockWatch FakeEngine::watch_blocks() {

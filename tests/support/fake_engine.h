@@ -51,6 +51,7 @@ class FakeEngine final : public engine::Engine {
   engine::Result<engine::RequestHandlePtr> submit(engine::GenerateRequest request) override;
   std::shared_ptr<const engine::EngineSnapshot> snapshot() const override;
   engine::BlockWatch watch_blocks() override;
+  std::optional<engine::Error> failure() const override;
   std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override;
   void shut_down(std::chrono::milliseconds grace) override;
 
@@ -62,6 +63,7 @@ class FakeEngine final : public engine::Engine {
   void step(int n_tokens);  ///< while paused: so many tokens for every running request
   void resume();
   void refuse_submits(std::optional<engine::Error> error);
+  void lose_device(engine::Error error);  ///< failure() from now on
   /// Requests from now on; 0: as soon as they run. `held`: text that comes out with the error.
   void fail_after(int n_tokens, engine::Error error, std::string held = {});
   void fail_only(std::uint64_t seed);      ///< of those that fail_after means
@@ -100,7 +102,7 @@ class FakeEngine final : public engine::Engine {
   std::chrono::milliseconds token_delay_{0};
   bool paused_ = false, closing_ = false;
   int permits_ = 0;
-  std::optional<engine::Error> submit_error_, run_error_;
+  std::optional<engine::Error> submit_error_, run_error_, failure_;
   int fail_after_ = -1;
   std::string held_;
   std::optional<std::uint64_t> fails_seed_;

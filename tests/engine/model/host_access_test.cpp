@@ -92,7 +92,7 @@ class HostAccessTest : public QObject {
     RunnerChoice late = plain;
     late.wrap = wrap;
     RunnerDriver want(path, plain), got(path, late);
-    // A prompt, and then a token of it beside another prompt: rows of several sequences.
+    // A prompt, and then its next token together with another prompt: rows of several sequences.
     for (const std::vector<DriverRows>& rows : {std::vector<DriverRows>{{0, std::span(ids).first(8), 8}},
                                                 std::vector<DriverRows>{{0, ids, 1}, {1, std::span(ids).first(5), 5}}}) {
       const bool is_same = got.step(rows) == want.step(rows);

@@ -254,7 +254,7 @@ void EngineViewTest::an_idle_engine_shows_blocks_to_who_watches() {
   QCOMPARE(harness.engine->snapshot()->counters.n_steps, 6U);  // watching took no step
 }
 
-/// The clock stands still, so no snapshot comes for its age.
+/// The clock does not move, so no snapshot is made for its age.
 void EngineViewTest::a_busy_engine_shows_blocks_after_one_step() {
   auto script = std::make_shared<FakeScript>();
   std::atomic<Engine*> engine{nullptr};
