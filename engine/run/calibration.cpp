@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/cache/kv_storage.h"
+#include "engine/model/finish_operations.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
 #include "engine/model/tensor_layout.h"
@@ -129,7 +130,7 @@ class Calibration {
       model_.checkpoint.drop(*weight.tensor);
     }
     embedding.forward(backend_, config_, input(), step());
-    return {};
+    return finish_operations(backend_);  // which read the memory of `embedding`
   }
 
   /// Largest magnitudes [H] of each input of the products that follow a layer's two norms.
@@ -154,6 +155,7 @@ class Calibration {
     raise_to_magnitudes(backend_, step().normed, inputs.attention);
     delta = layer_.feed_forward(backend_, config_, step(), delta);
     raise_to_magnitudes(backend_, step().normed, inputs.mlp);
+    LATHE_TRY_VOID(finish_operations(backend_));
     return LayerSmoothing{smoothing_factors(inputs.attention, weights.attention, alpha_),
                           smoothing_factors(inputs.mlp, weights.mlp, alpha_)};
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/resident_memory.h"
+#include "engine/model/finish_operations.h"
 #include "engine/run/rope_rows.h"
 
 namespace lathe::engine {
@@ -120,7 +121,7 @@ Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
   const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
   decoder_.forward(*backend_, input_of(plan), kv_, step);
-  backend_->finish();
+  LATHE_TRY_VOID(finish_operations(*backend_));
   return step.logits;
 }
 
@@ -128,7 +129,7 @@ Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
   const kernels::TensorView states =
       decoder_.hidden(*backend_, input_of(plan), kv_, activations_.for_step(plan.n_rows(), 0));
-  backend_->finish();
+  LATHE_TRY_VOID(finish_operations(*backend_));
   return states;
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/api/checkpoint.h"
 #include "engine/api/machine.h"
+#include "engine/run/measured.h"
 #include "engine/run/open_backend.h"
 
 namespace lathe::engine {
@@ -67,11 +68,13 @@ Result<Roofline> measure_roofline(const RooflineRequest& request, const Roofline
   Roofline roofline{{backend->info(), kernels::measure_ceilings(*backend)}, {}, {}};
   const kernels::Ceilings& ceilings = roofline.machine.ceilings;
   bool goes_on = true;
-  roofline.points = kernels::measure_roofline(*backend, ceilings, plan, [&](const kernels::RooflinePoint& point) {
-    goes_on = report.product(point);
-    return goes_on;
-  });
-  if (goes_on) roofline.attention = kernels::measure_attention(*backend, ceilings, attention_of(info), report.attention);
+  LATHE_TRY_VOID(measured(*backend, [&] {
+    roofline.points = kernels::measure_roofline(*backend, ceilings, plan, [&](const kernels::RooflinePoint& point) {
+      goes_on = report.product(point);
+      return goes_on;
+    });
+    if (goes_on) roofline.attention = kernels::measure_attention(*backend, ceilings, attention_of(info), report.attention);
+  }));
   return roofline;
 }
 

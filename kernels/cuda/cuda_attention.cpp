@@ -20,11 +20,16 @@ void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tens
   LATHE_CHECK(std::ssize(slots) >= k.dim(0));
   const auto own = slots.first(static_cast<std::size_t>(k.dim(0)));
   for (const std::int32_t slot : own) LATHE_CHECK(slot >= 0 && slot < n_slots);
-  cuda::kv_write(stream_, layer, rows_of(k), rows_of(v), slots_.on_device(stream_, own));
+  failures_.run("kv_write", [&] { cuda::kv_write(stream_, layer, rows_of(k), rows_of(v), slots_.on_device(stream_, own)); });
 }
 
 void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                             const AttentionBatch& batch, const AttentionForm& form) {
+  failures_.run("attention", [&] { attend_rows(out, q, n_heads, layer, batch, form); });
+}
+
+void CudaBackend::attend_rows(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                              const AttentionBatch& batch, const AttentionForm& form) {
   tile_attention(plan_, batch, form.is_causal, n_heads, layer.shape, n_processors_);
   const auto n_tables = static_cast<std::size_t>(batch.n_seqs) * static_cast<std::size_t>(batch.max_blocks);
   AttentionRows rows{.tiles = tiles_.on_device<AttentionTile>(stream_, plan_.tiles),
@@ -56,7 +61,7 @@ void CudaBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const 
   const std::int64_t head_dim = layer.shape.head_dim, q_size = form.n_heads * head_dim;
   const std::int64_t kv_size = layer.shape.n_kv_heads * head_dim;
   const TensorView q = qkv.columns(0, q_size), k = qkv.columns(q_size, kv_size), v = qkv.columns(q_size + kv_size, kv_size);
-  multiply_input(qkv, in, form.matrix, form.bias);
+  failures_.run("project_qkv", [&] { multiply_input(qkv, in, form.matrix, form.bias); });
   if (form.clamp > 0) clamp(qkv, form.clamp);
   for (const bool is_query : {true, false}) {
     const TensorView& x = is_query ? q : k;

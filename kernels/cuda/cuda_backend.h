@@ -9,6 +9,7 @@
 #include "kernels/api/backend.h"
 #include "kernels/cuda/device_matrix.h"
 #include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/failure/failure_record.h"
 #include "kernels/cuda/ops/ops.h"
 #include "kernels/cuda/staged_array.h"
 #include "kernels/threads/thread_pool.h"
@@ -17,17 +18,18 @@ namespace lathe::kernels::cuda {
 
 class CudaBackend final : public Backend {
  public:
-  /// Requires: device_refusal() (entry.cpp) is empty.
+  /// Requires: device_refusal() (entry.cpp) is empty. Errors: throws DeviceFailure; no other function does.
   explicit CudaBackend(int n_threads);
   ~CudaBackend() override;
   CudaBackend(const CudaBackend&) = delete;
   CudaBackend& operator=(const CudaBackend&) = delete;
 
   const BackendInfo& info() const override { return info_; }
-  Buffer allocate(std::size_t n_bytes) override { return allocate_managed(n_bytes); }
+  Buffer allocate(std::size_t n_bytes) override;
   std::optional<std::int64_t> free_bytes() const override;
   std::optional<Ceilings> measure_ceilings() override;
   void finish() override;
+  std::optional<OperationError> take_error() override { return failures_.take(); }
 
   std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override;
   std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override;
@@ -72,6 +74,14 @@ class CudaBackend final : public Backend {
   };
   WorkSizes work_sizes(const StepShape& shape) const;
 
+  /// The device, asked after a failure, which is cleared.
+  DeviceState device_state() const;
+
+  // ---- parts of operations, which throw DeviceFailure
+  void multiply_mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights);
+  void attend_rows(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                   const AttentionBatch& batch, const AttentionForm& form);
+  Ceilings measured_ceilings();
   /// Computes the rows of `in` and prepares them for a product with `matrix`.
   PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
   void multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
@@ -81,6 +91,7 @@ class CudaBackend final : public Backend {
   void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 
   BackendInfo info_;
+  FailureRecord failures_{[this] { return device_state(); }};
   ThreadPool pool_;
   Stream stream_ = nullptr;
   int n_processors_ = 1;

@@ -37,9 +37,15 @@ double best_rate(Stream stream, const Job& work) {
 }  // namespace
 
 std::optional<Ceilings> CudaBackend::measure_ceilings() {
+  Ceilings ceilings;
+  failures_.run("measure_ceilings", [&] { ceilings = measured_ceilings(); });
+  return ceilings;
+}
+
+Ceilings CudaBackend::measured_ceilings() {
   constexpr double kGiga = 1e-9;
   DeviceBuffer sink = DeviceBuffer::allocate(sizeof(float), true);
-  if (sink.data() == nullptr) return Ceilings{};
+  if (sink.data() == nullptr) return {};
   auto* const to = sink.as<float>();
   Ceilings ceilings{.multiplies_codes_in_bf16 = true};
   if (const DeviceBuffer data = DeviceBuffer::allocate(kReadBytes, true); data.data() != nullptr) {

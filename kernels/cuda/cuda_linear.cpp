@@ -60,8 +60,12 @@ std::size_t CudaBackend::work_bytes(const StepShape& shape) const {
 bool CudaBackend::reserve(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
   finish();
-  return x_.reserve(sizes.x) && inner_x_.reserve(sizes.inner_x) && inner_.reserve(sizes.inner) &&
-         expanded_.reserve(sizes.expanded);
+  bool is_reserved = false;
+  failures_.run("reserve", [&] {
+    is_reserved = x_.reserve(sizes.x) && inner_x_.reserve(sizes.inner_x) && inner_.reserve(sizes.inner) &&
+                  expanded_.reserve(sizes.expanded);
+  });
+  return is_reserved;
 }
 
 std::size_t CudaBackend::work_bytes_held() const {
@@ -71,7 +75,7 @@ std::size_t CudaBackend::work_bytes_held() const {
 PreparedX CudaBackend::prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix) {
   const std::int64_t padded_k = matrix.layout.padded_k();
   const bool is_bf16 = takes_bf16(matrix);
-  LATHE_CHECK(memory.reserve(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16))));
+  memory.require(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16)), "the input of a product");
   return {.data = memory.data(), .n_rows = n_rows, .padded_k = padded_k, .is_bf16 = is_bf16};
 }
 
@@ -86,7 +90,7 @@ void CudaBackend::multiply(const Rows& out, const PreparedX& x, const StoredMatr
 void CudaBackend::multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
   const std::int64_t n_tiles = matrix.layout.n_tiles(), piece = std::min(tiles_of_piece(matrix.layout), n_tiles);
   const std::int64_t tile_bytes = kTile * matrix.layout.padded_k() * 2;
-  LATHE_CHECK(expanded_.reserve(static_cast<std::size_t>(piece * tile_bytes)));
+  expanded_.require(static_cast<std::size_t>(piece * tile_bytes), "weights in bf16");
   for (std::int64_t first = 0; first < n_tiles; first += piece) {
     const std::int64_t count = std::min(piece, n_tiles - first), begin = first * kTile;
     StoredMatrix part{.layout = {.n = std::min(count * kTile, matrix.layout.n - begin), .k = matrix.layout.k},
@@ -97,7 +101,7 @@ void CudaBackend::multiply_expanded(const Rows& out, const PreparedX& x, const S
 }
 
 void CudaBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
-  multiply_input(out, {.x = x}, matrix, bias);
+  failures_.run("linear", [&] { multiply_input(out, {.x = x}, matrix, bias); });
 }
 
 void CudaBackend::multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix,
@@ -108,10 +112,14 @@ void CudaBackend::multiply_input(const TensorView& out, const HalfInput& in, con
 }
 
 void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
+  failures_.run("mlp", [&] { multiply_mlp(out, in, weights); });
+}
+
+void CudaBackend::multiply_mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   const std::int64_t m = in.x.dim(0), inner = weights.up.n();
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
   const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
-  LATHE_CHECK(inner_.reserve(static_cast<std::size_t>(2 * m * inner) * sizeof(float)));
+  inner_.require(static_cast<std::size_t>(2 * m * inner) * sizeof(float), "the inner rows of an MLP");
   const Rows of_up{.data = inner_.as<float>(), .stride = inner, .n_rows = m, .n_columns = inner};
   const PreparedX outer = prepared_input(in, up);
   multiply(of_up, outer, up, weights.up_bias);

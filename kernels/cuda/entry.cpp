@@ -60,5 +60,9 @@ extern "C" __attribute__((visibility("default"))) lathe::kernels::Backend* lathe
   if (std::string_view(version) != LATHE_CUDA_INTERFACE) return refuse("the module of CUDA kernels is of another build");
   const std::string refusal = lathe::kernels::cuda::device_refusal();
   if (!refusal.empty()) return refuse(refusal);
-  return new lathe::kernels::cuda::CudaBackend(n_threads);
+  try {
+    return new lathe::kernels::cuda::CudaBackend(n_threads);
+  } catch (const lathe::kernels::cuda::DeviceFailure& failure) {
+    return refuse("the CUDA device cannot be used (" + failure.what + "): " + failure.reason);
+  }
 }

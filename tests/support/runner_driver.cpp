@@ -39,6 +39,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   if (!model) std::fprintf(stderr, "%s: %s\n", model.error().where.c_str(), model.error().message.c_str());
   LATHE_CHECK(model.has_value());
   auto backend = backend_of(choice.isa);
+  if (choice.wrap) backend = choice.wrap(std::move(backend));
   backend_ = backend.get();
   const std::int64_t longest = model->config.max_position_embeddings;
   const std::int64_t max_model_len = choice.max_model_len > 0 ? choice.max_model_len : longest;

@@ -24,11 +24,6 @@ std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
   return 0;
 }
 
-std::span<const float> numbers_of(const TensorView& view) {
-  return view.data != nullptr ? std::span(view.as<const float>(), static_cast<std::size_t>(view.n_elements()))
-                              : std::span<const float>();
-}
-
 }  // namespace
 
 Attention::Attention(const LayerFormats& formats, const ModelConfig& config)
@@ -36,7 +31,7 @@ Attention::Attention(const LayerFormats& formats, const ModelConfig& config)
       out_(formats.of(MatrixPart::attention_out), out_shape(config)),
       q_norm_(config.qk_norm_form, norm_width(config, config.n_heads)),
       k_norm_(config.qk_norm_form, norm_width(config, config.n_kv_heads)) {
-  if (config.has_sinks) sinks_ = DeviceTensor(kernels::Dtype::f32, {config.n_heads});
+  if (config.has_sinks) sinks_ = HostTensor(config.n_heads);
 }
 
 kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
@@ -65,7 +60,7 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
                   .window = static_cast<int>(context.layer.window),
                   .soft_cap = static_cast<float>(config.attention_soft_cap),
                   .slopes = config.alibi_slopes,
-                  .sinks = numbers_of(sinks_.view()),
+                  .sinks = sinks_.values(),
                   .is_causal = config.is_causal,
                   .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)},
                  out_.matrix(), out_.bias());

@@ -5,6 +5,7 @@
 
 #include "engine/model/layer_formats.h"
 #include "engine/model/layers/activations.h"
+#include "engine/model/layers/host_tensor.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/layers/model_input.h"
 #include "engine/model/layers/norm.h"
@@ -38,7 +39,7 @@ class Attention {
   Linear& out() { return out_; }
   NormLayer& q_norm() { return q_norm_; }
   NormLayer& k_norm() { return k_norm_; }
-  const kernels::TensorView& sinks() const { return sinks_.view(); }
+  kernels::TensorView sinks() { return sinks_.view(); }
 
   /// delta [M, H] = attention of the rows that `in` gives; their K and V are written to the cache.
   void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
@@ -49,7 +50,7 @@ class Attention {
 
   Linear qkv_, out_;
   NormLayer q_norm_, k_norm_;
-  DeviceTensor sinks_;
+  HostTensor sinks_;  ///< AttentionForm takes them in host memory
 };
 
 }  // namespace lathe::engine

@@ -115,9 +115,12 @@ void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const S
   if (shared_gate_) {
     shared_gate_->forward(backend, step.shared_gate, x);
     backend.finish();
+    const std::span<float> factors(step.expert_weights.as<float>(), static_cast<std::size_t>(x.dim(0)));
     for (std::int64_t row = 0; row < x.dim(0); ++row) {
-      const float open = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
-      backend.scale(step.expert_out.rows(row, 1), open);
+      factors[static_cast<std::size_t>(row)] = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
+    }
+    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+      backend.scale(step.expert_out.rows(row, 1), factors[static_cast<std::size_t>(row)]);
     }
   }
   backend.add(step.delta, step.expert_out);

@@ -4,7 +4,7 @@
 //   template <class Self, class Visit>
 //   static void for_each_part(Self& self, const Visit& visit) { visit(self.up_, self.down_); }
 // Self is the layer or a const layer, visit takes any number of parts. A part is another layer, an optional or a vector of
-// parts, or a leaf, which has memory of its own: DeviceTensor, PackedWeight.
+// parts, or a leaf, which has memory of its own: DeviceTensor, HostTensor, PackedWeight.
 // A layer's constructor plans: it gives each leaf that the model has its shape. A leaf without a shape is absent: it takes
 // no memory and has no bytes in the image. A part that is not named gets no memory, so that loading it fails at once.
 #pragma once

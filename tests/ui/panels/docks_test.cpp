@@ -36,6 +36,7 @@ class DocksTest : public QObject {
   void the_span_can_be_chosen();
   void a_dock_behind_a_tab_draws_nothing();
   void the_kv_map_counts_the_blocks_of_a_request();
+  void blocks_are_watched_only_while_the_kv_dock_is_seen();
   void docks_that_nobody_sees_compute_nothing();
   void layers_with_a_window_have_blocks_of_their_own();
   void F9_freezes_the_kv_map();
@@ -221,6 +222,32 @@ void DocksTest::the_kv_map_counts_the_blocks_of_a_request() {
   QTRY_VERIFY(fixture->find<QLabel>("kv.waste")->text().contains("contiguous"));
   end_it();
   QTRY_VERIFY(counts->text().startsWith("<b>0</b> in use"));
+}
+
+void DocksTest::blocks_are_watched_only_while_the_kv_dock_is_seen() {
+  const ui::Bridge& bridge = fixture->window->bridge();
+  ui::DockLayout& docks = fixture->window->docks();
+  const auto n_watches = [this] { return fixture->engine()->n_block_watches(); };
+  docks.dock("kv")->hide();
+  fixture->show_panel("monitor");
+  QTRY_VERIFY(bridge.snapshot() != nullptr);
+  QTRY_COMPARE(n_watches(), 0);
+  QTRY_VERIFY(bridge.snapshot()->blocks.empty());
+  fixture->show_panel("kv");
+  QTRY_COMPARE(n_watches(), 1);
+  QTRY_COMPARE(static_cast<int>(bridge.snapshot()->blocks.size()), bridge.snapshot()->n_blocks);
+  docks.dock("log")->show();
+  fixture->window->tabifyDockWidget(docks.dock("kv"), docks.dock("log"));
+  docks.dock("log")->raise();
+  QTRY_COMPARE(n_watches(), 0);  // behind a tab
+  fixture->show_panel("kv");
+  QTRY_COMPARE(n_watches(), 1);
+  docks.dock("kv")->hide();
+  QTRY_COMPARE(n_watches(), 0);
+  fixture->show_panel("kv");
+  QTRY_COMPARE(n_watches(), 1);
+  fixture->window->hide();
+  QTRY_COMPARE(n_watches(), 0);
 }
 
 void DocksTest::layers_with_a_window_have_blocks_of_their_own() {

@@ -132,7 +132,7 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
     show_state();
     frozen_ = on;
   });
-  context.bridge.watch(this, Interest::snapshot | Interest::model);
+  context.bridge.watch(this, Interest::snapshot | Interest::model | Interest::blocks);
   show_parts(false);
 }
 
@@ -152,7 +152,7 @@ void KvPanel::show_state() {
   const auto& snapshot = context_.bridge.snapshot();
   const bool loaded = snapshot != nullptr && snapshot->n_blocks > 0;
   show_parts(loaded);
-  if (!loaded || frozen_) return;
+  if (!loaded || frozen_ || snapshot->blocks.empty()) return;  // blocks come as soon as the engine knows of the watch
   const KvWaste waste = waste_of(*snapshot, context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0);
   show_counts(*snapshot, waste);
   show_waste(*snapshot, waste);
