@@ -71,7 +71,7 @@ struct SchedulerCounters {
 };
 
 /// Owns: the cache's bookkeeping; not the sequences, which must outlive their time in the scheduler. Invariant
-/// (consistent()): the references of every block equal the tables that hold it. The oldest sequence always makes progress,
+/// (is_consistent()): the references of every block equal the tables that hold it. The oldest sequence always makes progress,
 /// so no sequence that the pool can hold waits forever. Under a policy that reserves the context, a running sequence holds
 /// blocks for max_seq_tokens from its admission to its end.
 /// Thread: the engine's.
@@ -140,7 +140,6 @@ class Scheduler {
   std::int64_t wake_ns() const { return wake_ns_; }
   std::uint64_t step() const { return step_; }
   bool has_work() const { return !running_.empty() || waiting_.size() > 0; }
-  bool consistent() const;
 
   /// Records an event of this step, also for decisions of the engine loop (finished, cancelled, failed).
   void record(const Sequence& sequence, SchedulerEventKind kind, std::array<std::int64_t, 4> n, std::int64_t time_ns);
@@ -169,7 +168,6 @@ class Scheduler {
   void account_admission(Sequence& sequence, int n_found);
   void account_room();
   void note_evictions(const Sequence& sequence);
-  bool consistent_window(std::size_t i) const;
   void build_batch();
   void add_rows(PlannedSequence& entry);
 

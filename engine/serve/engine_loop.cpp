@@ -13,6 +13,7 @@
 
 #include "engine/base/latest_value.h"
 #include "engine/base/mailbox.h"
+#include "engine/schedule/scheduler_invariant.h"
 #include "engine/serve/engine_metrics.h"
 #include "engine/serve/engine_snapshot.h"
 #include "engine/serve/event_ring.h"
@@ -351,7 +352,7 @@ void EngineLoop::release() {
   }
   step_ms_ = ms_between(step_begin_ns_, now_ns_);
   scheduler_.note_step_time(now_ns_ - step_begin_ns_);
-  LATHE_DCHECK(scheduler_.consistent());
+  LATHE_DCHECK(is_consistent(scheduler_));
 }
 
 /// Publishes events at every call; publishes a snapshot at 30 Hz, and at once when the engine is idle or a watch of blocks

@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cuda_backend.h"
 
+#include "kernels/cuda/cuda_ceilings.h"
+#include "kernels/cuda/device_matrix.h"
 #include "kernels/cuda/ops/check.cuh"
 #include "kernels/cuda/rows_of.h"
-#include "kernels/cuda/stored_format.h"
 
 namespace lathe::kernels::cuda {
 namespace {
 
-BackendInfo info_of(const cudaDeviceProp& device, int n_threads) {
+BackendInfo info_of_device(int n_threads) {
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, 0), "asking for the device");
   return {.name = "cuda",
           .isa = "sm_" + std::to_string(10 * device.major + device.minor),
           .device = device.name,
           .n_threads = n_threads,
           .multiplies_bf16 = true};
+}
+
+int n_processors_of_device() {
+  int n = 0;
+  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0), "asking for the device");
+  return n;
+}
+
+Stream new_stream() {
+  Stream stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  return stream;
 }
 
 /// The first `count` of `rows`. Requires: each row index is in [0, n).
@@ -26,13 +41,13 @@ std::span<const T> checked(std::span<const T> rows, std::int64_t count, std::int
 
 }  // namespace
 
-CudaBackend::CudaBackend(int n_threads) : pool_(n_threads > 0 ? n_threads : n_physical_cores()) {
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "asking for the device");
-  info_ = info_of(device, pool_.n_threads());
-  n_processors_ = device.multiProcessorCount;
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-}
+CudaBackend::CudaBackend(int n_threads)
+    : pool_(n_threads > 0 ? n_threads : n_physical_cores()),
+      info_(info_of_device(pool_.n_threads())),
+      n_processors_(n_processors_of_device()),
+      stream_(new_stream()),
+      linear_(stream_),
+      attention_(stream_, n_processors_) {}
 
 CudaBackend::~CudaBackend() {
   finish();
@@ -54,6 +69,12 @@ Buffer CudaBackend::allocate(std::size_t n_bytes) {
 }
 
 std::optional<std::int64_t> CudaBackend::free_bytes() const { return static_cast<std::int64_t>(free_device_bytes()); }
+
+std::optional<Ceilings> CudaBackend::measure_ceilings() {
+  Ceilings ceilings;
+  failures_.run("measure_ceilings", [&] { ceilings = cuda::measure_ceilings(stream_, n_processors_); });
+  return ceilings;
+}
 
 void CudaBackend::finish() {
   try {
@@ -78,6 +99,13 @@ void CudaBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const 
     static_cast<DeviceMatrix&>(matrix).pack_rows(stream_, row_begin, source,
                                                  [this](std::int64_t n, const auto& body) { parallel_for(n, body); });
   });
+}
+
+bool CudaBackend::reserve(const StepShape& shape) {
+  finish();
+  bool is_reserved = false;
+  failures_.run("reserve", [&] { is_reserved = linear_.reserve(shape); });
+  return is_reserved;
 }
 
 void CudaBackend::embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) {
@@ -141,6 +169,52 @@ void CudaBackend::gather_rows(const TensorView& out, const TensorView& x, std::s
   failures_.run("gather_rows", [&] {
     cuda::gather_rows(stream_, rows_of(out), rows_of(x), rows_.on_device(stream_, checked(rows, out.dim(0), x.dim(0))));
   });
+}
+
+void CudaBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
+  failures_.run("linear", [&] { linear_.linear(out, {.x = x}, matrix, bias); });
+}
+
+void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
+  failures_.run("mlp", [&] { linear_.mlp(out, in, weights); });
+}
+
+void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                           std::span<const std::int32_t> slots) {
+  failures_.run("kv_write", [&] { attention_.kv_write(layer, k, v, slots); });
+}
+
+void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                            const AttentionBatch& batch, const AttentionForm& form) {
+  failures_.run("attention", [&] { attention_.attention(out, q, n_heads, layer, batch, form); });
+}
+
+void CudaBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
+                              std::span<const std::int32_t> positions, const KvLayer& layer,
+                              std::span<const std::int32_t> slots) {
+  const std::int64_t head_dim = layer.shape.head_dim, q_size = form.n_heads * head_dim;
+  const std::int64_t kv_size = layer.shape.n_kv_heads * head_dim;
+  const TensorView q = qkv.columns(0, q_size), k = qkv.columns(q_size, kv_size), v = qkv.columns(q_size + kv_size, kv_size);
+  failures_.run("project_qkv", [&] { linear_.linear(qkv, in, form.matrix, form.bias); });
+  if (form.clamp > 0) clamp(qkv, form.clamp);
+  for (const bool is_query : {true, false}) {
+    const TensorView& x = is_query ? q : k;
+    const int n_heads = is_query ? form.n_heads : layer.shape.n_kv_heads;
+    const RopeForm& turn = is_query ? form.q_rope : form.k_rope;
+    if (form.norms) {
+      const Norm& of_heads = is_query ? form.norms->q : form.norms->k;
+      form.norms->is_of_rows ? norm(x, x, of_heads) : norm_heads(x, n_heads, of_heads);
+    }
+    if (turn.cos.data != nullptr) rope(x, n_heads, static_cast<int>(head_dim), positions, turn);
+  }
+  kv_write(layer, k, v, slots);
+}
+
+void CudaBackend::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
+                         const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
+                         const PackedMatrix& matrix, const TensorView& bias) {
+  attention(heads, q, n_heads, layer, batch, form);
+  linear(out, heads, matrix, bias);
 }
 
 void CudaBackend::parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the ceilings of the device.
+#include "kernels/cuda/cuda_ceilings.h"
+
 #include <algorithm>
 
-#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/ops/check.cuh"
 
 namespace lathe::kernels::cuda {
@@ -36,13 +37,7 @@ double best_rate(Stream stream, const Job& work) {
 
 }  // namespace
 
-std::optional<Ceilings> CudaBackend::measure_ceilings() {
-  Ceilings ceilings;
-  failures_.run("measure_ceilings", [&] { ceilings = measured_ceilings(); });
-  return ceilings;
-}
-
-Ceilings CudaBackend::measured_ceilings() {
+Ceilings measure_ceilings(Stream stream, int n_processors) {
   constexpr double kGiga = 1e-9;
   DeviceBuffer sink = DeviceBuffer::allocate(sizeof(float), true);
   if (sink.data() == nullptr) return {};
@@ -50,11 +45,11 @@ Ceilings CudaBackend::measured_ceilings() {
   Ceilings ceilings{.multiplies_codes_in_bf16 = true};
   if (const DeviceBuffer data = DeviceBuffer::allocate(kReadBytes, true); data.data() != nullptr) {
     ceilings.read_gb_s =
-        kGiga * best_rate(stream_, [&] { return read_all(stream_, data.data(), kReadBytes, to, n_processors_); });
+        kGiga * best_rate(stream, [&] { return read_all(stream, data.data(), kReadBytes, to, n_processors); });
   }
-  ceilings.fma_gflop_s = kGiga * best_rate(stream_, [&] { return multiply_f32(stream_, to, n_processors_); });
-  ceilings.bf16_gflop_s = kGiga * best_rate(stream_, [&] { return multiply_bf16(stream_, to, n_processors_); });
-  ceilings.int8_gop_s = kGiga * best_rate(stream_, [&] { return multiply_int8(stream_, to, n_processors_); });
+  ceilings.fma_gflop_s = kGiga * best_rate(stream, [&] { return multiply_f32(stream, to, n_processors); });
+  ceilings.bf16_gflop_s = kGiga * best_rate(stream, [&] { return multiply_bf16(stream, to, n_processors); });
+  ceilings.int8_gop_s = kGiga * best_rate(stream, [&] { return multiply_int8(stream, to, n_processors); });
   return ceilings;
 }
 

@@ -21,6 +21,7 @@ class CountingBackend final : public kernels::Backend {
   std::optional<std::int64_t> free_bytes() const override { return backend_->free_bytes(); }
   std::optional<kernels::Ceilings> measure_ceilings() override { return backend_->measure_ceilings(); }
   void finish() override { backend_->finish(); }
+  std::optional<kernels::OperationError> take_error() override { return backend_->take_error(); }
 
   std::size_t packed_bytes(kernels::WeightFormat format, std::int64_t n, std::int64_t k) const override;
   std::unique_ptr<kernels::PackedMatrix> make_packed(kernels::WeightFormat format, std::int64_t n, std::int64_t k) override;

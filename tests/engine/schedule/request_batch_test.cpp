@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
 #include "kernels/api/check.h"
 
 using namespace lathe::engine;
@@ -57,7 +58,7 @@ struct Bench {
         scheduler.remove(sequence);
       }
     }
-    LATHE_CHECK(scheduler.consistent());
+    LATHE_CHECK(is_consistent(scheduler));
     return ids;
   }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
 #include "kernels/api/check.h"
 
 using namespace lathe::engine;
@@ -39,7 +40,7 @@ struct Bench {
       if (entry.samples) entry.sequence->tokens.push_back(entry.sequence->n_tokens());
     }
     scheduler.note_step_time(took_ms * 1'000'000);
-    LATHE_CHECK(scheduler.consistent());
+    LATHE_CHECK(is_consistent(scheduler));
     return rows;
   }
 

@@ -12,6 +12,7 @@
 #include "engine/text/template/builtins/padded_text.h"
 #include "engine/text/template/builtins/percent_format.h"
 #include "engine/text/template/builtins/stripped_tags.h"
+#include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/builtins/text_kinds.h"
 #include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/builtins/wrapped_text.h"
