@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "engine/api/option_value.h"
-#include "engine/base/option_aliases.h"
-#include "engine/base/quantization_aliases.h"
+#include "engine/options/option_aliases.h"
+#include "engine/options/quantization_aliases.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
