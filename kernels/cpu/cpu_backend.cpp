@@ -171,6 +171,12 @@ std::vector<std::string> cpu_isas() {
   return names;
 }
 
+std::vector<std::string_view> all_cpu_isas() {
+  std::vector<std::string_view> names;
+  for (const IsaDescriptor* isa : isas()) names.push_back(isa->name);
+  return names;
+}
+
 std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options) {
   std::string_view name = options.isa;
   if (name.empty()) {

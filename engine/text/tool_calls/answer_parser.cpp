@@ -126,13 +126,9 @@ std::string prompt_end(std::span<const TextSpan> spans, bool goes_on) {
 }
 
 std::vector<std::string_view> tool_call_format_names(bool with_others) {
+  if (with_others) return all_names_of(call_formats());
   std::vector<std::string_view> names;
   for (const CallFormat* format : call_formats()) names.push_back(format->name);
-  if (!with_others) return names;
-  for (const CallFormat* format : call_formats()) {
-    std::copy_if(format->other_names.begin(), format->other_names.end(), std::back_inserter(names),
-                 [](std::string_view other) { return !other.empty(); });
-  }
   return names;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 
 #include "engine/text/tool_calls/call_format.h"
 
@@ -17,6 +18,16 @@ constexpr std::array kFormats = {
 }  // namespace
 
 std::span<const CallFormat* const> call_formats() { return kFormats; }
+
+std::vector<std::string_view> all_names_of(std::span<const CallFormat* const> formats) {
+  std::vector<std::string_view> names;
+  for (const CallFormat* format : formats) {
+    names.push_back(format->name);
+    std::copy_if(format->other_names.begin(), format->other_names.end(), std::back_inserter(names),
+                 [](std::string_view other) { return !other.empty(); });
+  }
+  return names;
+}
 
 bool has_telltales(std::string_view chat_template, std::span<const std::string_view> telltales) {
   const auto occurs = [&](std::string_view telltale) { return chat_template.find(telltale) != chat_template.npos; };
