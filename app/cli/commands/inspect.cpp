@@ -13,6 +13,9 @@
 #include "engine/api/model_knobs.h"
 
 namespace lathe::app {
+
+extern const Command kInspectCommand;
+
 namespace {
 
 using engine::FitEstimate;
@@ -207,6 +210,7 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kInspectCommand = {.name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
+extern constexpr Command kInspectCommand = {
+    .name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
 
 }  // namespace lathe::app

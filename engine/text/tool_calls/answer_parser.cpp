@@ -19,7 +19,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kHarmonyReasoning = "openai_gptoss";
+constexpr std::string_view kHarmonyCalls = "openai", kHarmonyReasoning = "openai_gptoss";
 
 class ScanningParser final : public MarkedParser {
  public:
@@ -57,7 +57,7 @@ const ReasoningFormat* find_reasoning_format(std::string_view name) {
 }
 
 bool is_harmony(const CallFormat* calls, const AnswerFormats& formats) {
-  return calls == &kOpenaiCalls || formats.reasoning == kHarmonyReasoning;
+  return (calls != nullptr && calls->name == kHarmonyCalls) || formats.reasoning == kHarmonyReasoning;
 }
 
 /// Returns the token with exactly this text, otherwise the longest control token that the text begins with; nothing if

@@ -73,10 +73,6 @@ struct CallFormat {
   CallIds ids = CallIds::any;
 };
 
-extern const CallFormat kDeepseekV3Calls, kFunctionGemmaCalls, kGemma4Calls, kGlm45Calls, kGraniteCalls, kHermesCalls,
-    kJsonCalls, kKimiK2Calls, kLlama3JsonCalls, kMinimaxCalls, kMinimaxM2Calls, kMistralCalls, kOpenaiCalls, kPythonicCalls,
-    kQwen3CoderCalls;
-
 /// Returns the table, in the order in which telltales are searched.
 std::span<const CallFormat* const> call_formats();
 /// The names by which users choose the formats: of each format its name, then its other names.

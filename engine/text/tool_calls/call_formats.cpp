@@ -2,20 +2,30 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/api/table.h"
 #include "engine/text/tool_calls/call_format.h"
 
 namespace lathe::engine {
-namespace {
 
-// THE TABLE of tool call formats. Of formats with a common marker the more specific one comes first: Qwen3-Coder and GLM
-// before Hermes.
-constexpr std::array kFormats = {
-    &kOpenaiCalls,        &kKimiK2Calls,     &kMinimaxM2Calls, &kMinimaxCalls,    &kDeepseekV3Calls,
-    &kGemma4Calls,        &kQwen3CoderCalls, &kGlm45Calls,     &kMistralCalls,    &kGraniteCalls,
-    &kFunctionGemmaCalls, &kHermesCalls,     &kPythonicCalls,  &kLlama3JsonCalls, &kJsonCalls,
-};
-
-}  // namespace
+// THE TABLE of tool call formats: one file in formats/ and one line here for each. If formats have a common marker, the more
+// specific one comes first: Qwen3-Coder and GLM before Hermes.
+LATHE_TABLE(CallFormat, kFormats,
+  kOpenaiCalls,
+  kKimiK2Calls,
+  kMinimaxM2Calls,
+  kMinimaxCalls,
+  kDeepseekV3Calls,
+  kGemma4Calls,
+  kQwen3CoderCalls,
+  kGlm45Calls,
+  kMistralCalls,
+  kGraniteCalls,
+  kFunctionGemmaCalls,
+  kHermesCalls,
+  kPythonicCalls,
+  kLlama3JsonCalls,
+  kJsonCalls,
+);
 
 std::span<const CallFormat* const> call_formats() { return kFormats; }
 
