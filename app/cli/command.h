@@ -20,9 +20,6 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments, Terminal& terminal);
 };
 
-extern const Command kServeCommand, kCompleteCommand, kChatCommand, kInspectCommand, kSelftestCommand, kBenchCommand,
-    kConvertCommand, kEvalCommand, kSweepCommand, kRooflineCommand, kTokenizeCommand, kDetokenizeCommand, kTemplateCommand,
-    kEmbedCommand, kModelsCommand, kHelpCommand;
 std::span<const Command* const> command_table();
 
 /// Runs run_command_line() on a given terminal.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -13,16 +12,31 @@
 #include "app/cli/command.h"
 #include "app/log/printable.h"
 #include "engine/api/options.h"
+#include "engine/api/table.h"
 
 namespace lathe::app {
-namespace {
 
-// THE TABLE of commands.
-constexpr std::array<const Command*, 16> kCommands = {
-    &kServeCommand,    &kCompleteCommand, &kChatCommand,   &kInspectCommand,  &kConvertCommand,  &kEvalCommand,
-    &kSweepCommand,    &kSelftestCommand, &kBenchCommand,  &kRooflineCommand, &kTokenizeCommand, &kDetokenizeCommand,
-    &kTemplateCommand, &kEmbedCommand,    &kModelsCommand, &kHelpCommand,
-};
+// THE TABLE of commands, in the order of `lathe --help`: one file in commands/ and one line here for each.
+LATHE_TABLE(Command, kCommands,
+  kServeCommand,
+  kCompleteCommand,
+  kChatCommand,
+  kInspectCommand,
+  kConvertCommand,
+  kEvalCommand,
+  kSweepCommand,
+  kSelftestCommand,
+  kBenchCommand,
+  kRooflineCommand,
+  kTokenizeCommand,
+  kDetokenizeCommand,
+  kTemplateCommand,
+  kEmbedCommand,
+  kModelsCommand,
+  kHelpCommand,
+);
+
+namespace {
 
 std::string overview() {
   std::string text =

@@ -86,9 +86,11 @@ int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
 }
 
 void add_device(CLI::App& parser, std::string& device) {
+  const engine::OptionDescriptor& option = engine::engine_option("device");
+  const auto choices = engine::choices_of(option);
   parser.add_option("--device", device, "cpu, or cuda: the first CUDA device.")
-      ->check(CLI::IsMember({"cpu", "cuda"}).description(""))
-      ->type_name("cpu|cuda");
+      ->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())).description(""))
+      ->type_name(engine::named_choices(option));
 }
 
 void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help) {

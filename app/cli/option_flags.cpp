@@ -29,7 +29,7 @@ std::string group_title(OptionGroup group) {
 
 std::string type_name(const OptionDescriptor& option) {
   switch (option.kind) {
-    case OptionKind::choice: return std::string(engine::named_choices(option));
+    case OptionKind::choice: return engine::named_choices(option);
     case OptionKind::integer: return "N";
     case OptionKind::number: return "X";
     default: return "TEXT";

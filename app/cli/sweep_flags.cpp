@@ -71,9 +71,9 @@ void add_plan_flags(CLI::App& parser, SweepFlags& flags) {
         .add_option_function<std::string>(
             flag_of(name), [&flags, name](const std::string& value) { flags.workload.emplace_back(name, value); },
             std::string(option.help))
-        ->type_name(option.kind == engine::OptionKind::text ? "FILE"
-                    : option.choices.empty()                ? "N"
-                                                            : std::string(option.choices))
+        ->type_name(option.kind == engine::OptionKind::text     ? "FILE"
+                    : option.kind == engine::OptionKind::choice ? engine::named_choices(option)
+                                                                : "N")
         ->group("Work");
   }
 }

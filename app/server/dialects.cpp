@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <chrono>
 
 #include "app/log/printable.h"
 #include "app/server/dialect.h"
+#include "engine/api/table.h"
 
 namespace lathe::app {
 
-// Declared instead of included: the table knows its entries by name, and no folder includes a header of one that includes
-// it.
-namespace openai {
-extern const Dialect kDialect;
-}
+// THE TABLE of dialects: one folder in dialects/ and one line here for each.
+LATHE_TABLE(Dialect, kDialects,
+  kOpenaiDialect,
+);
 
 namespace {
-
-// THE TABLE of dialects. A new one is a folder with a descriptor, and its lines here.
-constexpr std::array<const Dialect*, 1> kDialects = {&openai::kDialect};
 
 std::string progress_of(const ModelStatus& status) {
   const engine::LoadProgress& progress = status.progress;

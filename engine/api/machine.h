@@ -23,7 +23,7 @@ struct MachineReport {
 std::vector<std::string> machine_isas();
 
 struct MachineChoice {
-  std::string_view device = "cpu";  ///< "cpu" or "cuda"
+  std::string_view device = "cpu";  ///< a choice of the option `device`
   std::string_view isa{};           ///< instruction set of the CPU; empty: the best
   int n_threads = 0;                ///< 0: one for each physical core
 };
@@ -47,7 +47,7 @@ struct RooflineRequest {
   std::string model;                 ///< folder of a checkpoint; only its config is read
   std::vector<std::string> formats;  ///< names of weight formats
   std::vector<std::int64_t> rows;    ///< row counts of the products
-  std::string device = "cpu";        ///< "cpu" or "cuda"
+  std::string device = "cpu";        ///< a choice of the option `device`
   std::string isa;                   ///< empty: the best
   int n_threads = 0;                 ///< 0: one for each physical core
 };

@@ -67,22 +67,36 @@ struct EngineOptions {
 enum class OptionKind : std::uint8_t { text, choice, integer, number, boolean };
 enum class OptionGroup : std::uint8_t { load, cache, scheduling, chat, sampling };
 
+/// The values of an option of kind choice. An empty value comes first if the option may be empty.
+struct OptionChoices {
+  /// Returns the names of a table's entries, so that an entry more is a choice more.
+  using Names = std::vector<std::string_view> (*)();
+
+  constexpr OptionChoices() = default;
+  constexpr OptionChoices(Names of_table) : names(of_table) {}     // NOLINT(google-explicit-constructor): a row's value
+  constexpr OptionChoices(const char* in_row) : values(in_row) {}  // NOLINT(google-explicit-constructor): as above
+  constexpr bool empty() const { return names == nullptr && values.empty(); }
+
+  Names names = nullptr;
+  std::string_view values{};  ///< "fail|cut": values that no table has; a bar at the beginning adds the empty one
+};
+
 /// One option of EngineOptions or SamplingParams, for every place that shows, parses or sweeps it.
 struct OptionDescriptor {
   std::string_view name;  ///< vLLM's name with underscores: "max_num_seqs"; the flag is --max-num-seqs
   OptionGroup group;
   OptionKind kind;
-  std::string_view help;       ///< one sentence, with the unit
-  double min = 0, max = 0;     ///< for integer and number; min == max: unbounded
-  std::string_view choices{};  ///< for choice: "auto|float32|bfloat16|float16"; a leading bar adds the empty choice
+  std::string_view help;    ///< one sentence, with the unit
+  double min = 0, max = 0;  ///< for integer and number; min == max: unbounded
+  OptionChoices choices{};  ///< for choice
 };
 
-/// option.choices without the empty choice, which users select by omitting the option.
-constexpr std::string_view named_choices(const OptionDescriptor& option) {
-  return option.choices.substr(option.choices.starts_with('|') ? 1 : 0);
-}
-/// named_choices() as a list.
+/// The choices of an option without the empty choice, which users select by omitting the option. Empty for other kinds.
 std::vector<std::string_view> choices_of(const OptionDescriptor& option);
+/// choices_of() as one text: "auto|float32|bfloat16|float16".
+std::string named_choices(const OptionDescriptor& option);
+/// True if the empty text is one of the option's choices.
+bool may_be_empty(const OptionDescriptor& option);
 
 /// The options of EngineOptions but check_fit, in the order of the struct.
 std::span<const OptionDescriptor> engine_option_table();

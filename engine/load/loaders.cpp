@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE TABLE of file formats: a new one is a new file in this folder and a line here.
 #include "engine/load/loaders.h"
 
 #include <fmt/format.h>
@@ -7,19 +6,18 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/api/table.h"
 #include "engine/load/files/downloads.h"
-#include "engine/load/safetensors.h"
 
 namespace lathe::engine {
 
-extern const Loader kGgufLoader;
+// THE TABLE of file formats: one file in this folder and one line here for each.
+LATHE_TABLE(Loader, kLoaders,
+  kGgufLoader,
+  kSafetensorsLoader,
+);
 
 namespace {
-
-constexpr std::array<const Loader*, 2> kLoaders = {
-    &kGgufLoader,
-    &kSafetensorsLoader,
-};
 
 constexpr std::string_view kPickle =
     "pickle files can run code and are never opened; save the model as safetensors (in transformers: "

@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE TABLE of quantized checkpoints: a new scheme is a file in engine/load/quantized and a line here.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <map>
 #include <utility>
 
+#include "engine/api/table.h"
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
 
-extern const QuantizationScheme kAwqScheme;
-extern const QuantizationScheme kBitsandbytesScheme;
-extern const QuantizationScheme kCompressedTensorsScheme;
-extern const QuantizationScheme kFbgemmFp8Scheme;
-extern const QuantizationScheme kFp8Scheme;
-extern const QuantizationScheme kGptqScheme;
-extern const QuantizationScheme kMxfp4Scheme;
+// THE TABLE of quantized checkpoints: one file in quantized/ and one line here for each scheme.
+LATHE_TABLE(QuantizationScheme, kSchemes,
+  kGptqScheme,
+  kAwqScheme,
+  kCompressedTensorsScheme,
+  kFp8Scheme,
+  kFbgemmFp8Scheme,
+  kBitsandbytesScheme,
+  kMxfp4Scheme,
+);
 
 namespace {
-
-constexpr std::array kSchemes = {
-    &kGptqScheme,         &kAwqScheme,   &kCompressedTensorsScheme, &kFp8Scheme, &kFbgemmFp8Scheme,
-    &kBitsandbytesScheme, &kMxfp4Scheme,
-};
 
 constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kMethod = "quant_method";

@@ -22,6 +22,8 @@ namespace lathe::engine {
 
 static_assert(std::endian::native == std::endian::little, "safetensors holds little-endian numbers, read here as they lie");
 
+extern const Loader kSafetensorsLoader;
+
 namespace {
 
 using kernels::Dtype;
@@ -306,7 +308,7 @@ Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
 
 }  // namespace
 
-constexpr Loader kSafetensorsLoader{.name = "safetensors", .recognises = has_weight_files, .open = open_safetensors};
+extern constexpr Loader kSafetensorsLoader{.name = "safetensors", .recognises = has_weight_files, .open = open_safetensors};
 
 const StoredType* find_safetensors_type(std::string_view name) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.name == name; });

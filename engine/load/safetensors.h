@@ -14,8 +14,6 @@
 
 namespace lathe::engine {
 
-extern const Loader kSafetensorsLoader;
-
 /// The element type of this name; null: the format has none.
 const StoredType* find_safetensors_type(std::string_view name);
 

@@ -1,23 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// All model families, by name.
 #include "engine/model/architectures.h"
 
 #include <algorithm>
-#include <array>
+
+#include "engine/api/table.h"
 
 namespace lathe::engine {
 
-#define LATHE_FAMILY(name) extern const Architecture name;
-#include "engine/model/families.inc"
-#undef LATHE_FAMILY
+// THE TABLE of model families: one file in architectures/ and one line here for each.
+LATHE_TABLE(Architecture, kArchitectures,
+  kLlama,
+  kMistral,
+  kQwen2,
+  kQwen3,
+  kMixtral,
+  kQwen2Moe,
+  kQwen3Moe,
+  kGemma,
+  kGemma2,
+  kGemma3,
+  kPhi3,
+  kFalcon,
+  kGpt2,
+  kOpt,
+  kStableLm,
+  kMpt,
+  kBaichuan,
+  kInternLm2,
+  kSmolLm3,
+  kPhi,
+  kGptNeoX,
+  kGptJ,
+  kBloom,
+  kOlmo2,
+  kCohere,
+  kCohere2,
+  kGranite,
+  kGlm,
+  kGlm4,
+  kStarCoder2,
+  kExaone4,
+  kMinistral3,
+  kSeedOss,
+  kPhiMoe,
+  kDeepseekV2,
+  kDeepseekV3,
+  kGptOss,
+  kBert,
+  kRoberta,
+  kXlmRoberta,
+);
 
 namespace {
-
-constexpr std::array kArchitectures = {
-#define LATHE_FAMILY(name) &name,
-#include "engine/model/families.inc"
-#undef LATHE_FAMILY
-};
 
 /// Publishers do not agree on capitals: MPTForCausalLM, BaiChuanForCausalLM, PhiMoEForCausalLM.
 bool is_same_name(std::string_view a, std::string_view b) {

@@ -41,15 +41,22 @@ constexpr std::array kQuantizations = {Quantization{"bitsandbytes_4bit", WeightF
                                        Quantization{"fp8_weight_only", WeightFormat::fp8_weight_only},
                                        Quantization{"smoothquant", WeightFormat::int8_channel, kKeepsHead, kSmooths}};
 
+constexpr std::array kBnb4bitTypes = {
+    Bnb4bitType{"nf4",
+                {{WeightFormat::nf4, WeightFormat::nf4_weight_only},
+                 {WeightFormat::nf4_nested, WeightFormat::nf4_nested_weight_only}}},
+    Bnb4bitType{"fp4",
+                {{WeightFormat::fp4, WeightFormat::fp4_weight_only},
+                 {WeightFormat::fp4_nested, WeightFormat::fp4_nested_weight_only}}},
+};
+
 /// The format of bitsandbytes_4bit follows from its own options.
 WeightFormat bnb_4bit_format(const EngineOptions& options) {
-  constexpr WeightFormat kFormats[2][2][2] = {
-      // [is_fp4][double_quant][weight_only]
-      {{WeightFormat::nf4, WeightFormat::nf4_weight_only}, {WeightFormat::nf4_nested, WeightFormat::nf4_nested_weight_only}},
-      {{WeightFormat::fp4, WeightFormat::fp4_weight_only},
-       {WeightFormat::fp4_nested, WeightFormat::fp4_nested_weight_only}}};
-  const bool is_fp4 = options.bnb_4bit_quant_type == "fp4", weight_only = options.bnb_4bit_compute_dtype != "auto";
-  return kFormats[is_fp4 ? 1 : 0][options.bnb_4bit_use_double_quant ? 1 : 0][weight_only ? 1 : 0];
+  const auto* const type = std::find_if(kBnb4bitTypes.begin(), kBnb4bitTypes.end(),
+                                        [&](const Bnb4bitType& row) { return row.name == options.bnb_4bit_quant_type; });
+  const bool is_weight_only = options.bnb_4bit_compute_dtype != "auto";
+  const Bnb4bitType& numbers = type != kBnb4bitTypes.end() ? *type : kBnb4bitTypes.front();
+  return numbers.formats[options.bnb_4bit_use_double_quant ? 1 : 0][is_weight_only ? 1 : 0];
 }
 
 /// Stored codes stay, with their input orders; all other parts take the format `numbers`.
@@ -76,6 +83,8 @@ bool WeightStorage::has_input_orders() const {
 
 std::span<const Quantization> quantizations() { return kQuantizations; }
 
+std::span<const Bnb4bitType> bnb_4bit_types() { return kBnb4bitTypes; }
+
 const Quantization* find_quantization(std::string_view name) {
   const auto* const found =
       std::find_if(kQuantizations.begin(), kQuantizations.end(), [&](const Quantization& row) { return row.name == name; });
@@ -83,7 +92,7 @@ const Quantization* find_quantization(std::string_view name) {
 }
 
 Dtype dtype_of(const std::string& value, Dtype when_auto) {
-  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2}) {
+  for (const Dtype dtype : kernels::kKvDtypes) {  // floating types are among them
     if (value == name_of(dtype)) return dtype;
   }
   return when_auto;

@@ -59,6 +59,15 @@ struct Quantization {
   std::optional<kernels::WeightFormat> with_zero_points{};
 };
 
+/// A value of the option `bnb_4bit_quant_type`: the numbers of bitsandbytes_4bit's codes.
+struct Bnb4bitType {
+  std::string_view name;
+  /// By the index of whether scales are quantized too (0, 1), then of whether activations stay unrounded.
+  kernels::WeightFormat formats[2][2];
+};
+/// THE TABLE of the types of bitsandbytes_4bit.
+std::span<const Bnb4bitType> bnb_4bit_types();
+
 /// THE TABLE of quantizations, without "none".
 std::span<const Quantization> quantizations();
 /// Null for "none" and for unknown names.

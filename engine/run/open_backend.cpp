@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cstdlib>
 #include <system_error>
 
@@ -34,12 +35,23 @@ Result<std::unique_ptr<kernels::Backend>> open_cuda(std::string_view isa, std::i
   return fail(ErrorCode::invalid_argument, "device cuda is not there: " + loaded.why_not, "device");
 }
 
+constexpr std::array kDevices = {Device{"cpu", open_cpu}, Device{"cuda", open_cuda}};
+
+std::string known_devices() {
+  std::string names;
+  for (const Device& device : kDevices) names += (names.empty() ? "" : ", ") + std::string(device.name);
+  return names;
+}
+
 }  // namespace
+
+std::span<const Device> devices() { return kDevices; }
 
 Result<std::unique_ptr<kernels::Backend>> open_backend(const BackendChoice& choice) {
   try {
-    if (choice.device == "cpu") return open_cpu(choice.isa, choice.n_threads);
-    if (choice.device == "cuda") return open_cuda(choice.isa, choice.n_threads);
+    for (const Device& device : kDevices) {
+      if (device.name == choice.device) return device.open(choice.isa, choice.n_threads);
+    }
   } catch (const std::system_error& error) {
     const std::string asked =
         choice.n_threads > 0 ? fmt::format("{} threads", choice.n_threads) : "one thread a physical core";
@@ -48,7 +60,8 @@ Result<std::unique_ptr<kernels::Backend>> open_backend(const BackendChoice& choi
         fmt::format("this process cannot have {}: {}; ask for fewer, or raise its limits", asked, error.code().message()),
         "threads");
   }
-  return fail(ErrorCode::invalid_argument, fmt::format("device '{:.32}' is not one of cpu, cuda", choice.device), "device");
+  return fail(ErrorCode::invalid_argument, fmt::format("device '{:.32}' is not one of {}", choice.device, known_devices()),
+              "device");
 }
 
 std::optional<std::int64_t> free_bytes_of(const kernels::Backend& backend) {

@@ -2,8 +2,10 @@
 // Opens the backend that the options name.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "engine/api/options.h"
@@ -13,13 +15,21 @@
 namespace lathe::engine {
 
 struct BackendChoice {
-  std::string_view device = "cpu";  ///< "cpu" or "cuda"
+  std::string_view device = "cpu";  ///< name of a device of devices()
   std::string_view isa{};           ///< instruction set of the CPU; empty: the one that LATHE_ISA forces, else the best
   std::int64_t n_threads = 0;       ///< 0: one for each physical core
 };
 inline BackendChoice backend_choice(const EngineOptions& options) {
   return {.device = options.device, .isa = options.isa, .n_threads = options.threads};
 }
+
+/// A value of the option `device`.
+struct Device {
+  std::string_view name;
+  Result<std::unique_ptr<kernels::Backend>> (*open)(std::string_view isa, std::int64_t n_threads);
+};
+/// THE TABLE of devices, the default first.
+std::span<const Device> devices();
 
 /// Errors: invalid_argument if this machine lacks the instruction set (the message names those that it has) or the device
 /// (the message names what is missing), or if a device without instruction sets is given one; resource_exhausted if the

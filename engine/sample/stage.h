@@ -39,9 +39,6 @@ struct SampleStage {
   void (*apply)(SampleState& state);
 };
 
-extern const SampleStage kMinTokensStage, kLogitBiasStage, kRepetitionPenaltyStage, kOutputPenaltiesStage, kTemperatureStage,
-    kMinPStage, kTopKStage, kTopPStage;
-
 /// All stages, in the order in which they run.
 std::span<const SampleStage* const> sample_stages();
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-
+#include "engine/api/table.h"
 #include "engine/sample/stage.h"
 
 namespace lathe::engine {
-namespace {
 
-// THE TABLE of sampling stages. Source: the order of vLLM's V1 sampler.
-constexpr std::array<const SampleStage*, 8> kStages = {
-    &kMinTokensStage, &kLogitBiasStage, &kRepetitionPenaltyStage, &kOutputPenaltiesStage, &kTemperatureStage, &kMinPStage,
-    &kTopKStage,      &kTopPStage,
-};
-
-}  // namespace
+// THE TABLE of sampling stages: one file in stages/ and one line here for each. Source: the order of vLLM's V1 sampler.
+LATHE_TABLE(SampleStage, kStages,
+  kMinTokensStage,
+  kLogitBiasStage,
+  kRepetitionPenaltyStage,
+  kOutputPenaltiesStage,
+  kTemperatureStage,
+  kMinPStage,
+  kTopKStage,
+  kTopPStage,
+);
 
 std::span<const SampleStage* const> sample_stages() { return kStages; }
 

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/schedule/policies.h"
 
-#include <array>
+#include "engine/api/table.h"
 
 namespace lathe::engine {
 
-extern const PolicyDescriptor kPagedPolicy;
-extern const PolicyDescriptor kStaticPolicy;
-extern const PolicyDescriptor kDynamicPolicy;
-extern const PolicyDescriptor kContinuousPolicy;
-
-namespace {
-constexpr std::array<const PolicyDescriptor*, 4> kPolicies{
-    &kPagedPolicy,
-    &kStaticPolicy,
-    &kDynamicPolicy,
-    &kContinuousPolicy,
-};
-}  // namespace
+// THE TABLE of policies, the default first: one file in policies/ and one line here for each.
+LATHE_TABLE(PolicyDescriptor, kPolicies,
+  kPagedPolicy,
+  kStaticPolicy,
+  kDynamicPolicy,
+  kContinuousPolicy,
+);
 
 std::span<const PolicyDescriptor* const> policy_table() { return kPolicies; }
 

@@ -133,7 +133,7 @@ struct KvShape {
   int head_dim = 0;
   int block_size = 16;
   int n_blocks = 0;
-  Dtype dtype = Dtype::f32;  ///< f32, f16, bf16, i8 with a scale for each head of each token, f8_e4m3 or f8_e5m2
+  Dtype dtype = Dtype::f32;  ///< one of kKvDtypes; i8 has a scale for each head of each token
 };
 
 /// One layer of a paged KV cache. Layout inside a block belongs to the backend.
@@ -379,5 +379,7 @@ std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options);
 std::unique_ptr<Backend> make_reference_backend();
 /// Instruction sets that this machine runs, "scalar" first, best last.
 std::vector<std::string> cpu_isas();
+/// Instruction sets that have kernels, in the same order, also those that this machine lacks.
+std::vector<std::string_view> all_cpu_isas();
 
 }  // namespace lathe::kernels

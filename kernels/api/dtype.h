@@ -44,6 +44,11 @@ constexpr std::string_view name_of(Dtype dtype) {
   return "?";
 }
 
+/// Types of numbers in which a model is computed and stored without codes.
+constexpr Dtype kFloatingDtypes[] = {Dtype::f32, Dtype::bf16, Dtype::f16};
+/// Types of a KV cache.
+constexpr Dtype kKvDtypes[] = {Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
+
 /// True for floats of 16 bits and more.
 constexpr bool is_floating(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16; }
 

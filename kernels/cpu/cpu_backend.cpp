@@ -142,9 +142,15 @@ void CpuBackend::parallel_for(std::int64_t n, const std::function<void(std::int6
 
 std::vector<std::string> cpu_isas() {
   std::vector<std::string> names;
-  for (const IsaDescriptor* isa : isas()) {
-    if (isa->is_available()) names.emplace_back(isa->name);
+  for (const IsaDescriptor& isa : isas()) {
+    if (isa.is_available()) names.emplace_back(isa.name);
   }
+  return names;
+}
+
+std::vector<std::string_view> all_cpu_isas() {
+  std::vector<std::string_view> names;
+  for (const IsaDescriptor& isa : isas()) names.push_back(isa.name);
   return names;
 }
 

@@ -124,6 +124,6 @@ std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& 
   return points;
 }
 
-std::vector<Dtype> kv_types() { return {Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2}; }
+std::vector<Dtype> kv_types() { return {std::begin(kKvDtypes), std::end(kKvDtypes)}; }
 
 }  // namespace lathe::kernels

@@ -33,8 +33,6 @@ constexpr double kE4m3MlpTolerance = 0.1;
 constexpr std::size_t kLargerThanCaches = std::size_t{50} << 20;
 constexpr double kTimingSeconds = 0.03;
 
-constexpr Dtype kKvTypes[] = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
-
 struct ModelShape {
   const char* name;
   int hidden;
@@ -362,7 +360,7 @@ void SelfTest::check_attention(const ModelShape& shape, Dtype dtype, const std::
 void SelfTest::check_attentions(const ModelShape& shape) {
   const AttentionForm plain{.scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim))};
   const AttentionCase mixed({0, 1, 2, 50}, {70, 1, 130}, shape.block_size, numbers_);
-  for (const Dtype dtype : kKvTypes) check_attention(shape, dtype, std::string(name_of(dtype)), mixed, plain);
+  for (const Dtype dtype : kKvDtypes) check_attention(shape, dtype, std::string(name_of(dtype)), mixed, plain);
 
   std::vector<float> slopes, rounded_slopes, sinks;
   for (int head = 0; head < shape.n_heads; ++head) {

@@ -16,8 +16,6 @@ const std::vector<std::string> kTokens = {
     "<tool_call|>",   "<|channel|>",         "<|message|>", "<|end|>",      "<|call|>",     "<|start|>",
     "<｜tool▁sep｜>", "<|tool_call_begin|>", "<|channel>",  "<channel|>"};
 
-}  // namespace
-
 void feed_answer(std::span<const std::byte> bytes) {
   static const auto calls = engine::tool_call_format_names();
   static const auto reasoning = engine::reasoning_format_names();
@@ -33,5 +31,9 @@ void feed_answer(std::span<const std::byte> bytes) {
   const std::string_view text = text_of(source.rest());
   if (tests::told_apart(given, text) != tests::told_apart(given, text, first, size)) std::abort();
 }
+
+}  // namespace
+
+extern constexpr Target kAnswerTarget{.name = "answer", .feed = feed_answer};
 
 }  // namespace lathe::fuzz

@@ -31,8 +31,6 @@ bool is_short(std::string_view source) {
   return true;
 }
 
-}  // namespace
-
 void feed_chat_template(std::span<const std::byte> bytes) {
   const auto compiled = engine::compile_chat_template(std::string(text_of(bytes)), {"<s>", "</s>", "<unk>", ""});
   if (!compiled || !is_short(text_of(bytes))) return;
@@ -45,5 +43,9 @@ void feed_chat_template(std::span<const std::byte> bytes) {
   options.continue_final_message = true;
   (void)compiled.value()->render(messages, options);
 }
+
+}  // namespace
+
+extern constexpr Target kChatTemplateTarget{.name = "chat_template", .feed = feed_chat_template};
 
 }  // namespace lathe::fuzz

@@ -62,8 +62,6 @@ engine::Json value_of(ByteSource& source) {
   }
 }
 
-}  // namespace
-
 void feed_config(std::span<const std::byte> bytes) {
   ByteSource source(bytes);
   if (source.number<std::uint8_t>() % 4 == 0) {
@@ -81,5 +79,9 @@ void feed_config(std::span<const std::byte> bytes) {
   }
   (void)engine::read_model_config(config);
 }
+
+}  // namespace
+
+extern constexpr Target kConfigTarget{.name = "config", .feed = feed_config};
 
 }  // namespace lathe::fuzz

@@ -11,6 +11,10 @@
 #include "tests/support/gguf_builder.h"
 
 namespace lathe::fuzz {
+
+/// Defined in gguf_changes.cpp.
+std::string change_gguf(std::string_view file, std::uint32_t seed);
+
 namespace {
 
 using tests::GgufBuilder;
@@ -78,13 +82,15 @@ void read(std::span<const std::byte> file) {
   for (const engine::StoredTensor& tensor : *tensors) decode(tensor);
 }
 
-}  // namespace
-
 void feed_gguf(std::span<const std::byte> bytes) {
   if (text_of(bytes).starts_with("GGUF")) return read(bytes);
   ByteSource source(bytes);
   const std::string file = built(source);
   read(std::as_bytes(std::span(file)));
 }
+
+}  // namespace
+
+extern constexpr Target kGgufTarget{.name = "gguf", .feed = feed_gguf, .change = change_gguf};
 
 }  // namespace lathe::fuzz

@@ -8,6 +8,10 @@
 #include "tests/fuzz/targets.h"
 
 namespace lathe::fuzz {
+
+/// Defined in safetensors_changes.cpp.
+std::string change_safetensors(std::string_view input, std::uint32_t seed);
+
 namespace {
 
 constexpr std::string_view kTypes[] = {"F32", "F16", "BF16", "I8", "F4", "F6_E2M3", "F64", "X"};
@@ -22,8 +26,6 @@ void read(std::span<const std::byte> file) {
   }
   if (sum > 512 * tensors->size()) std::abort();
 }
-
-}  // namespace
 
 void feed_safetensors(std::span<const std::byte> bytes) {
   ByteSource source(bytes);
@@ -46,5 +48,9 @@ void feed_safetensors(std::span<const std::byte> bytes) {
   file.resize(file.size() + static_cast<std::size_t>(std::clamp<std::int64_t>(end, 0, 4096)), 'x');
   read(std::as_bytes(std::span(file)));
 }
+
+}  // namespace
+
+extern constexpr Target kSafetensorsTarget{.name = "safetensors", .feed = feed_safetensors, .change = change_safetensors};
 
 }  // namespace lathe::fuzz

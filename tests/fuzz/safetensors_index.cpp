@@ -5,6 +5,7 @@
 #include "tests/fuzz/targets.h"
 
 namespace lathe::fuzz {
+namespace {
 
 void feed_safetensors_index(std::span<const std::byte> bytes) {
   static constexpr std::string_view kHeader = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
@@ -18,5 +19,9 @@ void feed_safetensors_index(std::span<const std::byte> bytes) {
   folder.write("model.safetensors.index.json", text_of(bytes));
   if (const auto opened = engine::ModelFolder::open(folder.path())) (void)engine::open_checkpoint(*opened);
 }
+
+}  // namespace
+
+extern constexpr Target kSafetensorsIndexTarget{.name = "safetensors_index", .feed = feed_safetensors_index};
 
 }  // namespace lathe::fuzz

@@ -5,10 +5,15 @@
 #include "tests/fuzz/use_tokenizer.h"
 
 namespace lathe::fuzz {
+namespace {
 
 void feed_sentencepiece(std::span<const std::byte> bytes) {
   const auto tokenizer = engine::make_sentencepiece_tokenizer(std::string(text_of(bytes)), {});
   if (tokenizer) use_tokenizer(**tokenizer);
 }
+
+}  // namespace
+
+extern constexpr Target kSentencepieceTarget{.name = "sentencepiece", .feed = feed_sentencepiece};
 
 }  // namespace lathe::fuzz

@@ -21,7 +21,7 @@ struct Target {
   std::string (*change)(std::string_view input, std::uint32_t seed) = nullptr;
 };
 
-std::span<const Target> targets();
+std::span<const Target* const> targets();
 const Target* find_target(std::string_view name);
 
 }  // namespace lathe::fuzz

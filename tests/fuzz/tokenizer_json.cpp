@@ -6,6 +6,7 @@
 #include "tests/fuzz/use_tokenizer.h"
 
 namespace lathe::fuzz {
+namespace {
 
 void feed_tokenizer_json(std::span<const std::byte> bytes) {
   static const ScratchFolder folder("tokenizer");
@@ -15,5 +16,9 @@ void feed_tokenizer_json(std::span<const std::byte> bytes) {
   const auto tokenizer = engine::open_tokenizer_json(*opened, "tokenizer.json");
   if (tokenizer) use_tokenizer(**tokenizer);
 }
+
+}  // namespace
+
+extern constexpr Target kTokenizerJsonTarget{.name = "tokenizer_json", .feed = feed_tokenizer_json};
 
 }  // namespace lathe::fuzz

@@ -14,6 +14,9 @@
 #include "engine/api/machine.h"
 
 namespace lathe::app {
+
+extern const Command kBenchCommand;
+
 namespace {
 
 using engine::OrderedJson;
@@ -150,6 +153,6 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kBenchCommand = {.name = "bench", .help = "Measure reading and writing speed.", .run = bench};
+extern constexpr Command kBenchCommand = {.name = "bench", .help = "Measure reading and writing speed.", .run = bench};
 
 }  // namespace lathe::app

@@ -9,6 +9,9 @@
 #include "app/cli/model_command.h"
 
 namespace lathe::app {
+
+extern const Command kChatCommand;
+
 namespace {
 
 using engine::ChatMessage;
@@ -202,6 +205,6 @@ int chat(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kChatCommand = {.name = "chat", .help = "Chat with a model at the terminal.", .run = chat};
+extern constexpr Command kChatCommand = {.name = "chat", .help = "Chat with a model at the terminal.", .run = chat};
 
 }  // namespace lathe::app

@@ -12,6 +12,9 @@
 #include "app/cli/token_ids.h"
 
 namespace lathe::app {
+
+extern const Command kCompleteCommand;
+
 namespace {
 
 using engine::Error;
@@ -207,6 +210,6 @@ int complete(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kCompleteCommand = {.name = "complete", .help = "Go on from a prompt, once.", .run = complete};
+extern constexpr Command kCompleteCommand = {.name = "complete", .help = "Go on from a prompt, once.", .run = complete};
 
 }  // namespace lathe::app

@@ -6,6 +6,9 @@
 #include "engine/api/convert.h"
 
 namespace lathe::app {
+
+extern const Command kConvertCommand;
+
 namespace {
 
 using engine::ErrorCode;
@@ -80,6 +83,7 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kConvertCommand = {.name = "convert", .help = "Write a checkpoint in other numbers.", .run = convert};
+extern constexpr Command kConvertCommand = {
+    .name = "convert", .help = "Write a checkpoint in other numbers.", .run = convert};
 
 }  // namespace lathe::app

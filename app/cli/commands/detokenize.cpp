@@ -8,6 +8,9 @@
 #include "engine/api/json.h"
 
 namespace lathe::app {
+
+extern const Command kDetokenizeCommand;
+
 namespace {
 
 using engine::ErrorCode;
@@ -92,6 +95,7 @@ int detokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kDetokenizeCommand = {.name = "detokenize", .help = "Turn token ids into texts.", .run = detokenize};
+extern constexpr Command kDetokenizeCommand = {
+    .name = "detokenize", .help = "Turn token ids into texts.", .run = detokenize};
 
 }  // namespace lathe::app

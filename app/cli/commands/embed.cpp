@@ -11,6 +11,9 @@
 #include "engine/api/embed.h"
 
 namespace lathe::app {
+
+extern const Command kEmbedCommand;
+
 namespace {
 
 using engine::Embedder;
@@ -116,6 +119,6 @@ int embed(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kEmbedCommand = {.name = "embed", .help = "Turn texts into vectors.", .run = embed};
+extern constexpr Command kEmbedCommand = {.name = "embed", .help = "Turn texts into vectors.", .run = embed};
 
 }  // namespace lathe::app

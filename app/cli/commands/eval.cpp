@@ -13,6 +13,9 @@
 #include "engine/api/evaluate.h"
 
 namespace lathe::app {
+
+extern const Command kEvalCommand;
+
 namespace {
 
 using engine::DivergenceReport;
@@ -335,6 +338,6 @@ int eval(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kEvalCommand = {.name = "eval", .help = "Measure how well a model predicts a text.", .run = eval};
+extern constexpr Command kEvalCommand = {.name = "eval", .help = "Measure how well a model predicts a text.", .run = eval};
 
 }  // namespace lathe::app

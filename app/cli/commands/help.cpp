@@ -17,6 +17,9 @@
 #include "engine/api/option_value.h"
 
 namespace lathe::app {
+
+extern const Command kHelpCommand;
+
 namespace {
 
 constexpr std::size_t kUsualWidth = 80, kMostWidth = 110, kNameWidth = 16;
@@ -127,6 +130,6 @@ int help(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-const Command kHelpCommand{"help", "Read the manual: its topics, a page, or the help of a command.", help};
+extern constexpr Command kHelpCommand{"help", "Read the manual: its topics, a page, or the help of a command.", help};
 
 }  // namespace lathe::app

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -14,6 +13,9 @@
 #include "engine/api/model_knobs.h"
 
 namespace lathe::app {
+
+extern const Command kInspectCommand;
+
 namespace {
 
 using engine::FitEstimate;
@@ -21,7 +23,7 @@ using engine::ModelInfo;
 using engine::OrderedJson;
 using engine::Result;
 
-constexpr std::array<const char*, 3> kDtypes = {"float32", "bfloat16", "float16"};
+constexpr std::string_view kAsStored = "auto";
 constexpr double kMiB = 1024.0 * 1024.0;
 
 struct FitAt {
@@ -33,11 +35,12 @@ struct FitAt {
 std::vector<FitAt> fits(const ModelInfo& info, engine::EngineOptions options, bool one_quantization) {
   std::vector<FitAt> all;
   const std::string asked = std::exchange(options.quantization, engine::EngineOptions().quantization);
-  for (const char* dtype : kDtypes) {
+  for (const std::string_view dtype : engine::choices_of(engine::engine_option("dtype"))) {
+    if (dtype == kAsStored) continue;
     options.dtype = dtype;
-    all.push_back({dtype, options.quantization, engine::estimate_fit(info, options)});
+    all.push_back({options.dtype, options.quantization, engine::estimate_fit(info, options)});
   }
-  options.dtype = "auto";
+  options.dtype = kAsStored;
   if (!info.kept_quantization().empty())
     all.push_back({"as stored", options.quantization, engine::estimate_fit(info, options)});
   for (const std::string_view quantization : engine::choices_of(engine::engine_option("quantization"))) {
@@ -207,6 +210,7 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kInspectCommand = {.name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
+extern constexpr Command kInspectCommand = {
+    .name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
 
 }  // namespace lathe::app

@@ -8,6 +8,9 @@
 #include "app/log/printable.h"
 
 namespace lathe::app {
+
+extern const Command kModelsCommand;
+
 namespace {
 
 using engine::OrderedJson;
@@ -145,7 +148,7 @@ int models(const std::vector<std::string>& arguments, Terminal& terminal) { retu
 
 }  // namespace
 
-constexpr Command kModelsCommand = {
+extern constexpr Command kModelsCommand = {
     .name = "models", .help = "List the models in the watched folders, by the names that --model takes.", .run = models};
 
 }  // namespace lathe::app

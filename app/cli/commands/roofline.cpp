@@ -13,6 +13,9 @@
 #include "engine/api/machine.h"
 
 namespace lathe::app {
+
+extern const Command kRooflineCommand;
+
 namespace {
 
 using engine::OrderedJson;
@@ -179,7 +182,7 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kRooflineCommand = {
+extern constexpr Command kRooflineCommand = {
     .name = "roofline",
     .help = "Measure what binds each matrix product of a model, and its attention, on this machine.",
     .run = roofline};

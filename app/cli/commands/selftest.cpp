@@ -10,6 +10,9 @@
 #include "engine/api/machine.h"
 
 namespace lathe::app {
+
+extern const Command kSelftestCommand;
+
 namespace {
 
 using engine::IsaSelftest;
@@ -84,7 +87,7 @@ int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kSelftestCommand = {
+extern constexpr Command kSelftestCommand = {
     .name = "selftest", .help = "Check every operation on this machine against the reference.", .run = selftest};
 
 }  // namespace lathe::app

@@ -8,6 +8,9 @@
 #include "app/server/base_url.h"
 
 namespace lathe::app {
+
+extern const Command kServeCommand;
+
 namespace {
 
 using engine::Result;
@@ -86,6 +89,6 @@ int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kServeCommand = {.name = "serve", .help = "Serve a model over HTTP.", .run = serve};
+extern constexpr Command kServeCommand = {.name = "serve", .help = "Serve a model over HTTP.", .run = serve};
 
 }  // namespace lathe::app

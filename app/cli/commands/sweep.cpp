@@ -17,6 +17,9 @@
 #include "app/workbench/cached_loader.h"
 
 namespace lathe::app {
+
+extern const Command kSweepCommand;
+
 namespace {
 
 using engine::ErrorCode;
@@ -202,6 +205,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kSweepCommand = {.name = "sweep", .help = "Measure the same work under several settings.", .run = sweep};
+extern constexpr Command kSweepCommand = {
+    .name = "sweep", .help = "Measure the same work under several settings.", .run = sweep};
 
 }  // namespace lathe::app

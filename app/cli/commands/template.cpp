@@ -13,6 +13,9 @@
 #include "engine/api/text_template.h"
 
 namespace lathe::app {
+
+extern const Command kTemplateCommand;
+
 namespace {
 
 using engine::ErrorCode;
@@ -126,7 +129,7 @@ int render_template(const std::vector<std::string>& arguments, Terminal& termina
 
 }  // namespace
 
-constexpr Command kTemplateCommand = {
+extern constexpr Command kTemplateCommand = {
     .name = "template", .help = "Render a chat template with given variables.", .run = render_template};
 
 }  // namespace lathe::app

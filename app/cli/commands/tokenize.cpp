@@ -7,6 +7,9 @@
 #include "engine/api/json.h"
 
 namespace lathe::app {
+
+extern const Command kTokenizeCommand;
+
 namespace {
 
 using engine::ErrorCode;
@@ -74,6 +77,6 @@ int tokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-constexpr Command kTokenizeCommand = {.name = "tokenize", .help = "Turn texts into token ids.", .run = tokenize};
+extern constexpr Command kTokenizeCommand = {.name = "tokenize", .help = "Turn texts into token ids.", .run = tokenize};
 
 }  // namespace lathe::app

@@ -13,9 +13,6 @@
 #include "engine/load/matrices/mx_matrix.h"
 
 namespace lathe::engine {
-
-extern const Loader kGgufLoader;
-
 namespace {
 
 constexpr std::int64_t kMaxFiles = 99'999;  // per set: names have five digits
@@ -153,7 +150,7 @@ Result<Checkpoint> open_gguf_checkpoint(const ModelFolder& folder) {
 
 }  // namespace
 
-constexpr Loader kGgufLoader{
+extern constexpr Loader kGgufLoader{
     .name = "gguf",
     .recognises = [](const ModelFolder& folder) { return !folder.gguf().empty(); },
     .open = open_gguf_checkpoint,

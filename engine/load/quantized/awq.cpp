@@ -14,9 +14,6 @@
 #include "engine/load/quantized/quantizer_notes.h"
 
 namespace lathe::engine {
-
-extern const QuantizationScheme kAwqScheme;
-
 namespace {
 
 constexpr int kBits = 4, kPerWord = 8;
@@ -173,6 +170,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-constexpr QuantizationScheme kAwqScheme{.method = "awq", .file = "quant_config.json", .join = join};
+extern constexpr QuantizationScheme kAwqScheme{.method = "awq", .file = "quant_config.json", .join = join};
 
 }  // namespace lathe::engine

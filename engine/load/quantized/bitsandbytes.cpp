@@ -16,9 +16,6 @@
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
-
-extern const QuantizationScheme kBitsandbytesScheme;
-
 namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
@@ -177,6 +174,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-constexpr QuantizationScheme kBitsandbytesScheme{.method = "bitsandbytes", .file = "", .join = join};
+extern constexpr QuantizationScheme kBitsandbytesScheme{.method = "bitsandbytes", .file = "", .join = join};
 
 }  // namespace lathe::engine

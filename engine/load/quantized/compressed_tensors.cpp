@@ -18,9 +18,6 @@
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
-
-extern const QuantizationScheme kCompressedTensorsScheme;
-
 namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
@@ -282,6 +279,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-constexpr QuantizationScheme kCompressedTensorsScheme{.method = "compressed-tensors", .file = "", .join = join};
+extern constexpr QuantizationScheme kCompressedTensorsScheme{.method = "compressed-tensors", .file = "", .join = join};
 
 }  // namespace lathe::engine

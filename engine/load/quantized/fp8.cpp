@@ -14,10 +14,6 @@
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
-
-extern const QuantizationScheme kFp8Scheme;
-extern const QuantizationScheme kFbgemmFp8Scheme;
-
 namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
@@ -63,7 +59,7 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-constexpr QuantizationScheme kFp8Scheme{.method = "fp8", .file = "", .join = join};
-constexpr QuantizationScheme kFbgemmFp8Scheme{.method = "fbgemm_fp8", .file = "", .join = join};
+extern constexpr QuantizationScheme kFp8Scheme{.method = "fp8", .file = "", .join = join};
+extern constexpr QuantizationScheme kFbgemmFp8Scheme{.method = "fbgemm_fp8", .file = "", .join = join};
 
 }  // namespace lathe::engine

@@ -14,9 +14,6 @@
 #include "engine/load/quantized/quantizer_notes.h"
 
 namespace lathe::engine {
-
-extern const QuantizationScheme kGptqScheme;
-
 namespace {
 
 constexpr int kWordBits = 32;
@@ -172,6 +169,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-constexpr QuantizationScheme kGptqScheme{.method = "gptq", .file = "quantize_config.json", .join = join};
+extern constexpr QuantizationScheme kGptqScheme{.method = "gptq", .file = "quantize_config.json", .join = join};
 
 }  // namespace lathe::engine

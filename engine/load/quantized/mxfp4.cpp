@@ -10,9 +10,6 @@
 #include "engine/load/quantization_scheme.h"
 
 namespace lathe::engine {
-
-extern const QuantizationScheme kMxfp4Scheme;
-
 namespace {
 
 constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
@@ -41,6 +38,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-constexpr QuantizationScheme kMxfp4Scheme{.method = "mxfp4", .file = "", .join = join};
+extern constexpr QuantizationScheme kMxfp4Scheme{.method = "mxfp4", .file = "", .join = join};
 
 }  // namespace lathe::engine

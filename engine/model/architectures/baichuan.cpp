@@ -5,9 +5,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kBaichuan;
-
 namespace {
 
 // GGUF files have separate tensors for Q, K and V.
@@ -34,7 +31,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kBaichuan{
+extern constexpr Architecture kBaichuan{
     .name = "BaichuanForCausalLM",
     .model_type = "baichuan",
     .tensors = kTensors,

@@ -4,9 +4,6 @@
 #include "engine/model/bert_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kBert;
-
 namespace {
 
 constexpr std::array kPrefixes = {NamePrefix{}, NamePrefix{"bert."}};
@@ -15,7 +12,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) { read_bert_parts(re
 
 }  // namespace
 
-constexpr Architecture kBert{
+extern constexpr Architecture kBert{
     .name = "BertModel",
     .model_type = "bert",
     .tensors = kBertTensors,

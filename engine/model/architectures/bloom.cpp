@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kBloom;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -52,7 +49,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kBloom{
+extern constexpr Architecture kBloom{
     .name = "BloomForCausalLM",
     .model_type = "bloom",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kCohere;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -25,7 +22,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kCohere{
+extern constexpr Architecture kCohere{
     .name = "CohereForCausalLM",
     .model_type = "cohere",
     .tensors = kLlamaTensors,

@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kCohere2;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -26,7 +23,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kCohere2{
+extern constexpr Architecture kCohere2{
     .name = "Cohere2ForCausalLM",
     .model_type = "cohere2",
     .tensors = kLlamaTensors,

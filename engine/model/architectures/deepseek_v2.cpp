@@ -5,9 +5,6 @@
 #include "engine/model/deepseek_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kDeepseekV2;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -24,7 +21,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kDeepseekV2{
+extern constexpr Architecture kDeepseekV2{
     .name = "DeepseekV2ForCausalLM",
     .model_type = "deepseek_v2",
     .tensors = kDeepseekTensors,

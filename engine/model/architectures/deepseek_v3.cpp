@@ -4,9 +4,6 @@
 #include "engine/model/deepseek_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kDeepseekV3;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -21,7 +18,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kDeepseekV3{
+extern constexpr Architecture kDeepseekV3{
     .name = "DeepseekV3ForCausalLM",
     .model_type = "deepseek_v3",
     .tensors = kDeepseekTensors,

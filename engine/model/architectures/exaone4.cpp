@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kExaone4;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -24,7 +21,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kExaone4{
+extern constexpr Architecture kExaone4{
     .name = "Exaone4ForCausalLM",
     .model_type = "exaone4",
     .tensors = kNormsBehindTensors,

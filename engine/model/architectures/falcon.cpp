@@ -7,9 +7,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kFalcon;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -71,7 +68,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kFalcon{
+extern constexpr Architecture kFalcon{
     .name = "FalconForCausalLM",
     .model_type = "falcon",
     .tensors = kTensors,

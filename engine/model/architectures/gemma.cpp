@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGemma;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -17,7 +14,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGemma{
+extern constexpr Architecture kGemma{
     .name = "GemmaForCausalLM",
     .model_type = "gemma",
     .tensors = kLlamaTensors,

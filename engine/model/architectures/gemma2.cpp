@@ -5,9 +5,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGemma2;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -23,7 +20,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGemma2{
+extern constexpr Architecture kGemma2{
     .name = "Gemma2ForCausalLM",
     .model_type = "gemma2",
     .tensors = kGemma2Tensors,

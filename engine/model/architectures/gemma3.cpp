@@ -5,9 +5,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGemma3;
-
 namespace {
 
 /// RoPE of the layers with a window. Older files have its theta in a separate key, without scaling.
@@ -36,7 +33,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGemma3{
+extern constexpr Architecture kGemma3{
     .name = "Gemma3ForCausalLM",
     .model_type = "gemma3_text",
     .tensors = kGemma2Tensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGlm;
-
 namespace {
 
 // Older GGUF files have Q, K and V in one tensor.
@@ -25,7 +22,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGlm{
+extern constexpr Architecture kGlm{
     .name = "GlmForCausalLM",
     .model_type = "glm",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGlm4;
-
 namespace {
 
 constexpr auto kTensors =
@@ -26,7 +23,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGlm4{
+extern constexpr Architecture kGlm4{
     .name = "Glm4ForCausalLM",
     .model_type = "glm4",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGpt2;
-
 namespace {
 
 constexpr auto kTransposed = TensorLayout::transposed;
@@ -51,7 +48,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGpt2{
+extern constexpr Architecture kGpt2{
     .name = "GPT2LMHeadModel",
     .model_type = "gpt2",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGptNeoX;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -48,7 +45,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGptNeoX{
+extern constexpr Architecture kGptNeoX{
     .name = "GPTNeoXForCausalLM",
     .model_type = "gpt_neox",
     .tensors = kTensors,

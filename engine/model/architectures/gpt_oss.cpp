@@ -5,9 +5,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGptOss;
-
 namespace {
 
 // Constants of the kernels' clamped SiLU.
@@ -67,7 +64,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGptOss{
+extern constexpr Architecture kGptOss{
     .name = "GptOssForCausalLM",
     .model_type = "gpt_oss",
     .tensors = kTensors,

@@ -5,9 +5,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGptJ;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -51,7 +48,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGptJ{
+extern constexpr Architecture kGptJ{
     .name = "GPTJForCausalLM",
     .model_type = "gptj",
     .tensors = kTensors,

@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kGranite;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -20,7 +17,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kGranite{
+extern constexpr Architecture kGranite{
     .name = "GraniteForCausalLM",
     .model_type = "granite",
     .tensors = kLlamaTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kInternLm2;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -37,7 +34,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kInternLm2{
+extern constexpr Architecture kInternLm2{
     .name = "InternLM2ForCausalLM",
     .model_type = "internlm2",
     .tensors = kTensors,

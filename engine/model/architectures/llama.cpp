@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kLlama;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -15,7 +12,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kLlama{
+extern constexpr Architecture kLlama{
     .name = "LlamaForCausalLM",
     .model_type = "llama",
     .tensors = kLlamaTensors,

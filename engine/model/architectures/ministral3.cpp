@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kMinistral3;
-
 namespace {
 
 /// RoPE of a file without a RoPE object: scaled by YaRN, too; a rope_theta at top level is then ignored.
@@ -42,7 +39,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kMinistral3{
+extern constexpr Architecture kMinistral3{
     .name = "Ministral3ForCausalLM",
     .model_type = "ministral3",
     .tensors = kLlamaTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kMistral;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -18,7 +15,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kMistral{
+extern constexpr Architecture kMistral{
     .name = "MistralForCausalLM",
     .model_type = "mistral",
     .tensors = kLlamaTensors,

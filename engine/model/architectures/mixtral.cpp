@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kMixtral;
-
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts,
@@ -21,7 +18,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kMixtral{
+extern constexpr Architecture kMixtral{
     .name = "MixtralForCausalLM",
     .model_type = "mixtral",
     .tensors = kTensors,

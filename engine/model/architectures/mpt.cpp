@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kMpt;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -44,7 +41,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kMpt{
+extern constexpr Architecture kMpt{
     .name = "MptForCausalLM",
     .model_type = "mpt",
     .tensors = kTensors,

@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kOlmo2;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -18,7 +15,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kOlmo2{
+extern constexpr Architecture kOlmo2{
     .name = "Olmo2ForCausalLM",
     .model_type = "olmo2",
     .tensors = kNormsBehindTensors,

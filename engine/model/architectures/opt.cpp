@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kOpt;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -55,7 +52,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kOpt{
+extern constexpr Architecture kOpt{
     .name = "OPTForCausalLM",
     .model_type = "opt",
     .tensors = kTensors,

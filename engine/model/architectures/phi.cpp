@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kPhi;
-
 namespace {
 
 constexpr std::array kTensors = {
@@ -49,7 +46,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kPhi{
+extern constexpr Architecture kPhi{
     .name = "PhiForCausalLM",
     .model_type = "phi",
     .tensors = kTensors,

@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kPhi3;
-
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms,
@@ -26,7 +23,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kPhi3{
+extern constexpr Architecture kPhi3{
     .name = "Phi3ForCausalLM",
     .model_type = "phi3",
     .tensors = kTensors,

@@ -5,9 +5,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kPhiMoe;
-
 namespace {
 
 constexpr auto kTensors =
@@ -30,7 +27,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kPhiMoe{
+extern constexpr Architecture kPhiMoe{
     .name = "PhimoeForCausalLM",
     .model_type = "phimoe",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kQwen2;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -16,7 +13,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kQwen2{
+extern constexpr Architecture kQwen2{
     .name = "Qwen2ForCausalLM",
     .model_type = "qwen2",
     .tensors = kLlamaTensors,

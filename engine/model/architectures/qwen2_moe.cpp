@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kQwen2Moe;
-
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
@@ -32,7 +29,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kQwen2Moe{
+extern constexpr Architecture kQwen2Moe{
     .name = "Qwen2MoeForCausalLM",
     .model_type = "qwen2_moe",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kQwen3;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -17,7 +14,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kQwen3{
+extern constexpr Architecture kQwen3{
     .name = "Qwen3ForCausalLM",
     .model_type = "qwen3",
     .tensors = kLlamaTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kQwen3Moe;
-
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
@@ -24,7 +21,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kQwen3Moe{
+extern constexpr Architecture kQwen3Moe{
     .name = "Qwen3MoeForCausalLM",
     .model_type = "qwen3_moe",
     .tensors = kTensors,

@@ -4,10 +4,6 @@
 #include "engine/model/bert_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kRoberta;
-extern const Architecture kXlmRoberta;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -18,7 +14,7 @@ constexpr std::array kPrefixes = {NamePrefix{}, NamePrefix{"roberta."}};
 
 }  // namespace
 
-constexpr Architecture kRoberta{
+extern constexpr Architecture kRoberta{
     .name = "RobertaModel",
     .model_type = "roberta",
     .tensors = kBertTensors,
@@ -27,7 +23,7 @@ constexpr Architecture kRoberta{
     .read_config = read_config,
 };
 
-constexpr Architecture kXlmRoberta{
+extern constexpr Architecture kXlmRoberta{
     .name = "XLMRobertaModel",
     .model_type = "xlm-roberta",
     .tensors = kBertTensors,

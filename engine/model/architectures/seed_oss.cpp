@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kSeedOss;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -17,7 +14,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kSeedOss{
+extern constexpr Architecture kSeedOss{
     .name = "SeedOssForCausalLM",
     .model_type = "seed_oss",
     .tensors = kLlamaTensors,

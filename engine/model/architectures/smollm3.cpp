@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kSmolLm3;
-
 namespace {
 
 void read_config(ConfigReader& reader, ModelConfig& config) {
@@ -25,7 +22,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kSmolLm3{
+extern constexpr Architecture kSmolLm3{
     .name = "SmolLM3ForCausalLM",
     .model_type = "smollm3",
     .tensors = kLlamaTensors,

@@ -4,9 +4,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kStableLm;
-
 namespace {
 
 constexpr auto kTensors = joined(
@@ -28,7 +25,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kStableLm{
+extern constexpr Architecture kStableLm{
     .name = "StableLmForCausalLM",
     .model_type = "stablelm",
     .tensors = kTensors,

@@ -3,9 +3,6 @@
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
-
-extern const Architecture kStarCoder2;
-
 namespace {
 
 constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
@@ -27,7 +24,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 
 }  // namespace
 
-constexpr Architecture kStarCoder2{
+extern constexpr Architecture kStarCoder2{
     .name = "Starcoder2ForCausalLM",
     .model_type = "starcoder2",
     .tensors = kTensors,

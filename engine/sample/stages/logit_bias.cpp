@@ -16,7 +16,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kLogitBiasStage = {
+extern constexpr SampleStage kLogitBiasStage = {
     .name = "logit_bias", .phase = StagePhase::logits, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

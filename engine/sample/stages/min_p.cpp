@@ -17,6 +17,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kMinPStage = {.name = "min_p", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+extern constexpr SampleStage kMinPStage = {
+    .name = "min_p", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

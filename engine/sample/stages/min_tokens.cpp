@@ -24,7 +24,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kMinTokensStage = {
+extern constexpr SampleStage kMinTokensStage = {
     .name = "min_tokens", .phase = StagePhase::logits, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

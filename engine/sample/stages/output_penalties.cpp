@@ -28,7 +28,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kOutputPenaltiesStage = {
+extern constexpr SampleStage kOutputPenaltiesStage = {
     .name = "presence_penalty, frequency_penalty", .phase = StagePhase::logits, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

@@ -29,7 +29,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kRepetitionPenaltyStage = {
+extern constexpr SampleStage kRepetitionPenaltyStage = {
     .name = "repetition_penalty", .phase = StagePhase::logits, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

@@ -19,7 +19,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kTemperatureStage = {
+extern constexpr SampleStage kTemperatureStage = {
     .name = "temperature", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

@@ -59,6 +59,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kTopKStage = {.name = "top_k", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+extern constexpr SampleStage kTopKStage = {
+    .name = "top_k", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

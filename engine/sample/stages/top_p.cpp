@@ -63,6 +63,7 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-constexpr SampleStage kTopPStage = {.name = "top_p", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+extern constexpr SampleStage kTopPStage = {
+    .name = "top_p", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
 
 }  // namespace lathe::engine

@@ -20,8 +20,7 @@ void plan_continuous(Scheduler& step) {
 
 }  // namespace
 
-extern const PolicyDescriptor kContinuousPolicy;
-constexpr PolicyDescriptor kContinuousPolicy{
+extern constexpr PolicyDescriptor kContinuousPolicy{
     .name = "continuous",
     .help = "Requests come and go with every step; each reserves max_model_len in one piece when it is admitted.",
     .plan = plan_continuous,

@@ -34,8 +34,7 @@ void plan_dynamic(Scheduler& step) {
 
 }  // namespace
 
-extern const PolicyDescriptor kDynamicPolicy;
-constexpr PolicyDescriptor kDynamicPolicy{
+extern constexpr PolicyDescriptor kDynamicPolicy{
     .name = "dynamic",
     .help =
         "As static, but a batch begins when preferred_batch_size requests wait or the first has waited "

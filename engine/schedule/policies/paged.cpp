@@ -41,8 +41,7 @@ void plan_paged(Scheduler& step) {
 
 }  // namespace
 
-extern const PolicyDescriptor kPagedPolicy;
-constexpr PolicyDescriptor kPagedPolicy{
+extern constexpr PolicyDescriptor kPagedPolicy{
     .name = "paged",
     .help = "Continuous batching on paged blocks: one token budget a step, running requests first, then waiting ones.",
     .plan = plan_paged,

@@ -22,8 +22,7 @@ void plan_static(Scheduler& step) {
 
 }  // namespace
 
-extern const PolicyDescriptor kStaticPolicy;
-constexpr PolicyDescriptor kStaticPolicy{
+extern constexpr PolicyDescriptor kStaticPolicy{
     .name = "static",
     .help = "A batch is what waits when the last one has ended; padded to its longest, until the last answer has ended.",
     .plan = plan_static,

@@ -19,7 +19,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kHarmonyReasoning = "openai_gptoss";
+constexpr std::string_view kHarmonyCalls = "openai", kHarmonyReasoning = "openai_gptoss";
 
 class ScanningParser final : public MarkedParser {
  public:
@@ -57,7 +57,7 @@ const ReasoningFormat* find_reasoning_format(std::string_view name) {
 }
 
 bool is_harmony(const CallFormat* calls, const AnswerFormats& formats) {
-  return calls == &kOpenaiCalls || formats.reasoning == kHarmonyReasoning;
+  return (calls != nullptr && calls->name == kHarmonyCalls) || formats.reasoning == kHarmonyReasoning;
 }
 
 /// Returns the token with exactly this text, otherwise the longest control token that the text begins with; nothing if
@@ -126,13 +126,9 @@ std::string prompt_end(std::span<const TextSpan> spans, bool goes_on) {
 }
 
 std::vector<std::string_view> tool_call_format_names(bool with_others) {
+  if (with_others) return all_names_of(call_formats());
   std::vector<std::string_view> names;
   for (const CallFormat* format : call_formats()) names.push_back(format->name);
-  if (!with_others) return names;
-  for (const CallFormat* format : call_formats()) {
-    std::copy_if(format->other_names.begin(), format->other_names.end(), std::back_inserter(names),
-                 [](std::string_view other) { return !other.empty(); });
-  }
   return names;
 }
 

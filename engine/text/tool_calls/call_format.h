@@ -73,12 +73,10 @@ struct CallFormat {
   CallIds ids = CallIds::any;
 };
 
-extern const CallFormat kDeepseekV3Calls, kFunctionGemmaCalls, kGemma4Calls, kGlm45Calls, kGraniteCalls, kHermesCalls,
-    kJsonCalls, kKimiK2Calls, kLlama3JsonCalls, kMinimaxCalls, kMinimaxM2Calls, kMistralCalls, kOpenaiCalls, kPythonicCalls,
-    kQwen3CoderCalls;
-
 /// Returns the table, in the order in which telltales are searched.
 std::span<const CallFormat* const> call_formats();
+/// The names by which users choose the formats: of each format its name, then its other names.
+std::vector<std::string_view> all_names_of(std::span<const CallFormat* const> formats);
 /// Returns whether `chat_template` contains all non-empty telltales, and there is at least one.
 bool has_telltales(std::string_view chat_template, std::span<const std::string_view> telltales);
 /// The marker that is behind a block: its end marker, or the wrap around it. Empty: there is none.

@@ -1,22 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 
+#include "engine/api/table.h"
 #include "engine/text/tool_calls/call_format.h"
 
 namespace lathe::engine {
-namespace {
 
-// THE TABLE of tool call formats. Of formats with a common marker the more specific one comes first: Qwen3-Coder and GLM
-// before Hermes.
-constexpr std::array kFormats = {
-    &kOpenaiCalls,        &kKimiK2Calls,     &kMinimaxM2Calls, &kMinimaxCalls,    &kDeepseekV3Calls,
-    &kGemma4Calls,        &kQwen3CoderCalls, &kGlm45Calls,     &kMistralCalls,    &kGraniteCalls,
-    &kFunctionGemmaCalls, &kHermesCalls,     &kPythonicCalls,  &kLlama3JsonCalls, &kJsonCalls,
-};
-
-}  // namespace
+// THE TABLE of tool call formats: one file in formats/ and one line here for each. If formats have a common marker, the more
+// specific one comes first: Qwen3-Coder and GLM before Hermes.
+LATHE_TABLE(CallFormat, kFormats,
+  kOpenaiCalls,
+  kKimiK2Calls,
+  kMinimaxM2Calls,
+  kMinimaxCalls,
+  kDeepseekV3Calls,
+  kGemma4Calls,
+  kQwen3CoderCalls,
+  kGlm45Calls,
+  kMistralCalls,
+  kGraniteCalls,
+  kFunctionGemmaCalls,
+  kHermesCalls,
+  kPythonicCalls,
+  kLlama3JsonCalls,
+  kJsonCalls,
+);
 
 std::span<const CallFormat* const> call_formats() { return kFormats; }
+
+std::vector<std::string_view> all_names_of(std::span<const CallFormat* const> formats) {
+  std::vector<std::string_view> names;
+  for (const CallFormat* format : formats) {
+    names.push_back(format->name);
+    std::copy_if(format->other_names.begin(), format->other_names.end(), std::back_inserter(names),
+                 [](std::string_view other) { return !other.empty(); });
+  }
+  return names;
+}
 
 bool has_telltales(std::string_view chat_template, std::span<const std::string_view> telltales) {
   const auto occurs = [&](std::string_view telltale) { return chat_template.find(telltale) != chat_template.npos; };

@@ -6,7 +6,8 @@
 namespace lathe::engine {
 namespace {
 
-// THE TABLE of reasoning formats, in the order in which telltales are looked for. openai_gptoss is read by harmony_parser.
+// THE TABLE of reasoning formats, a row for each, in the order in which telltales are looked for. openai_gptoss is read by
+// harmony_parser.
 constexpr std::array kFormats = {
     ReasoningFormat{"openai_gptoss", {"<|channel|>", "<|message|>"}, {}, {}, {}},
     ReasoningFormat{"gemma4", {"<|channel>thought"}, {"<|channel>thought\n"}, {"<channel|>"}, {}},

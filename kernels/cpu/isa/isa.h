@@ -17,7 +17,7 @@ struct IsaDescriptor {
 };
 
 /// The table: "scalar" first, best last.
-std::span<const IsaDescriptor* const> isas();
+std::span<const IsaDescriptor> isas();
 /// Finds and claims an instruction set by name; an empty name selects the best one available. Only the result is claimed.
 /// Errors: null if the name is unknown, this machine lacks the instruction set, or the system does not grant it.
 const IsaDescriptor* find_isa(std::string_view name);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of instruction sets.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,29 +45,26 @@ const OpTable& table() {
 /// Scalar code fuses multiply and add as vectors do, if the processor can: its results then have the same bits.
 const OpTable& scalar_table() { return __builtin_cpu_supports("fma") ? kScalarFmaOps : kScalarOps; }
 
-constexpr IsaDescriptor kScalar{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = scalar_table};
-constexpr IsaDescriptor kAvx2{.name = "avx2", .is_available = has_avx2, .claim = nullptr, .ops = table<kAvx2Ops>};
-constexpr IsaDescriptor kAvx2Vnni{
-    .name = "avx2_vnni", .is_available = has_avx2_vnni, .claim = nullptr, .ops = table<kAvx2VnniOps>};
-constexpr IsaDescriptor kAvx512{.name = "avx512", .is_available = has_avx512, .claim = nullptr, .ops = table<kAvx512Ops>};
-constexpr IsaDescriptor kAvx512Vnni{
-    .name = "avx512_vnni", .is_available = has_avx512_vnni, .claim = nullptr, .ops = table<kAvx512VnniOps>};
-constexpr IsaDescriptor kAvx512Bf16{
-    .name = "avx512_bf16", .is_available = has_avx512_bf16, .claim = nullptr, .ops = table<kAvx512Bf16Ops>};
-constexpr IsaDescriptor kAvx512Amx{
-    .name = "avx512_amx", .is_available = has_avx512_amx, .claim = ask_for_tiles, .ops = table<kAvx512AmxOps>};
-
-constexpr std::array<const IsaDescriptor*, 7> kIsas{&kScalar,     &kAvx2,       &kAvx2Vnni, &kAvx512,
-                                                    &kAvx512Vnni, &kAvx512Bf16, &kAvx512Amx};
+// THE TABLE of instruction sets, a row for each, the best last. ops_<isa>.cpp holds the operations. Rows are not in those
+// files: they are compiled for their instruction set, and a row asks whether the machine has it.
+constexpr std::array kIsas = {
+    IsaDescriptor{.name = "scalar", .is_available = has_scalar, .claim = nullptr, .ops = scalar_table},
+    IsaDescriptor{.name = "avx2", .is_available = has_avx2, .claim = nullptr, .ops = table<kAvx2Ops>},
+    IsaDescriptor{.name = "avx2_vnni", .is_available = has_avx2_vnni, .claim = nullptr, .ops = table<kAvx2VnniOps>},
+    IsaDescriptor{.name = "avx512", .is_available = has_avx512, .claim = nullptr, .ops = table<kAvx512Ops>},
+    IsaDescriptor{.name = "avx512_vnni", .is_available = has_avx512_vnni, .claim = nullptr, .ops = table<kAvx512VnniOps>},
+    IsaDescriptor{.name = "avx512_bf16", .is_available = has_avx512_bf16, .claim = nullptr, .ops = table<kAvx512Bf16Ops>},
+    IsaDescriptor{.name = "avx512_amx", .is_available = has_avx512_amx, .claim = ask_for_tiles, .ops = table<kAvx512AmxOps>},
+};
 
 }  // namespace
 
-std::span<const IsaDescriptor* const> isas() { return kIsas; }
+std::span<const IsaDescriptor> isas() { return kIsas; }
 
 const IsaDescriptor* find_isa(std::string_view name) {
   for (auto isa = kIsas.rbegin(); isa != kIsas.rend(); ++isa) {
-    if (!name.empty() && (*isa)->name != name) continue;
-    if ((*isa)->is_available() && ((*isa)->claim == nullptr || (*isa)->claim())) return *isa;
+    if (!name.empty() && isa->name != name) continue;
+    if (isa->is_available() && (isa->claim == nullptr || isa->claim())) return &*isa;
   }
   return nullptr;
 }

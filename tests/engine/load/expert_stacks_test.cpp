@@ -4,7 +4,7 @@
 #include <QTest>
 #include <fstream>
 
-#include "engine/load/safetensors.h"
+#include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tiny_model.h"
 
@@ -22,7 +22,7 @@ Checkpoint checkpoint_of(const std::string& name, const std::vector<std::int64_t
   const std::string path = folder.path().toStdString();
   tests::write_file(path + "/model.safetensors", tests::safetensors_bytes(header.dump(), n));
   tests::write_file(path + "/config.json", "{}");
-  return kSafetensorsLoader.open(*ModelFolder::open(path)).value();
+  return open_checkpoint(*ModelFolder::open(path)).value();
 }
 
 std::vector<std::string> names_of(const Checkpoint& checkpoint) {

@@ -10,7 +10,6 @@ using namespace lathe::tests;
 namespace {
 
 constexpr double kTolerance = 1e-5;
-constexpr Dtype kKvTypes[] = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
 
 /// Numbers of each head: 0.5, 0.25, 0.125...
 std::vector<float> halves(int n_heads) {
@@ -45,7 +44,7 @@ class AttentionFormsTest : public QObject {
                  qPrintable(QString::number(window)));
       }
     }
-    for (const Dtype dtype : kKvTypes) QVERIFY(error_of(*backend, kGrouped, 100, dtype, {.window = 33}) <= kTolerance);
+    for (const Dtype dtype : kKvDtypes) QVERIFY(error_of(*backend, kGrouped, 100, dtype, {.window = 33}) <= kTolerance);
   }
 
   /// What lies before the window is not read: no part of a long context, and no window of a part.

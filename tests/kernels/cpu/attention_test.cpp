@@ -19,7 +19,6 @@ double error_of(Backend& backend, const HeadShape& heads, int n_tokens, int bloc
 }
 
 constexpr double kTolerance = 1e-5;
-constexpr Dtype kKvTypes[] = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::f8_e4m3, Dtype::f8_e5m2};
 
 }  // namespace
 
@@ -30,7 +29,7 @@ class AttentionTest : public QObject {
   void any_kv_type_equals_the_reference_data() { add_isa_rows(); }
   void any_kv_type_equals_the_reference() {
     const auto backend = backend_of_row();
-    for (const Dtype dtype : kKvTypes) {
+    for (const Dtype dtype : kKvDtypes) {
       QVERIFY(error_of(*backend, kTiny, 100, 16, dtype) <= kTolerance);
       QVERIFY(error_of(*backend, kGrouped, 100, 16, dtype) <= kTolerance);
     }
@@ -207,7 +206,7 @@ void AttentionTest::fewer_bits_stay_near_f32() {
 
 void AttentionTest::what_is_no_number_shows() {
   const auto backend = backend_of_row();
-  for (const Dtype dtype : kKvTypes) {
+  for (const Dtype dtype : kKvDtypes) {
     for (const bool is_k : {true, false}) {
       const Sequence sequence(*backend, kTiny, 20, 16, dtype);
       RandomNumbers numbers(9);
@@ -224,7 +223,7 @@ void AttentionTest::what_is_no_number_shows() {
 /// Few rows read K and V from the blocks, many from copies: with any number of query heads, and of numbers in a head.
 void AttentionTest::few_rows_give_the_bits_of_many() {
   const auto backend = backend_of_row();
-  for (const Dtype dtype : kKvTypes) {
+  for (const Dtype dtype : kKvDtypes) {
     for (const int group : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17}) {
       const HeadShape heads{.n_heads = 2 * group, .n_kv_heads = 2, .head_dim = group % 2 == 0 ? 80 : 32};
       const int block_size = group % 3 == 0 ? 48 : 16;
@@ -243,7 +242,7 @@ void AttentionTest::long_contexts_equal_the_reference() {
   const auto backend = backend_of_row(3);
   const auto reference = make_reference_backend();
   constexpr int kTokens = 1100;
-  for (const Dtype dtype : kKvTypes) {
+  for (const Dtype dtype : kKvDtypes) {
     const Sequence known(*reference, kTiny, kTokens, 16, dtype);
     const Sequence sequence(*backend, kTiny, kTokens, 16, dtype);
     for (const int end : {511, 512, 513, 1024, 1025, 1100}) {
@@ -258,7 +257,7 @@ void AttentionTest::long_contexts_equal_the_reference() {
 }
 
 void AttentionTest::parts_of_a_context_may_be_shared_by_threads() {
-  for (const Dtype dtype : kKvTypes) {
+  for (const Dtype dtype : kKvDtypes) {
     const auto one = backend_of_row(1);
     const Sequence alone(*one, kSingle, 1700, 32, dtype);
     const RandomTensor want = alone.attend_all(100);

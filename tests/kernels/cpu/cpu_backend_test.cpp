@@ -57,9 +57,9 @@ class CpuBackendTest : public QObject {
 
   void an_isa_that_the_machine_lacks_gives_null() {
     const std::vector<std::string> have = cpu_isas();
-    for (const IsaDescriptor* isa : isas()) {
-      const bool has = std::find(have.begin(), have.end(), isa->name) != have.end();
-      QCOMPARE(make_cpu_backend({.n_threads = 1, .isa = isa->name}) != nullptr, has);
+    for (const IsaDescriptor& isa : isas()) {
+      const bool has = std::find(have.begin(), have.end(), isa.name) != have.end();
+      QCOMPARE(make_cpu_backend({.n_threads = 1, .isa = isa.name}) != nullptr, has);
     }
   }
 

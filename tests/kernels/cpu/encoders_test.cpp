@@ -43,8 +43,8 @@ class EncodersTest : public QObject {
  private Q_SLOTS:
   void every_instruction_set_gives_the_same_bytes_data() {
     QTest::addColumn<QString>("isa");
-    for (const IsaDescriptor* isa : isas()) {
-      if (isa->is_available()) QTest::newRow(isa->name.data()) << QString::fromUtf8(isa->name.data());
+    for (const IsaDescriptor& isa : isas()) {
+      if (isa.is_available()) QTest::newRow(isa.name.data()) << QString::fromUtf8(isa.name.data());
     }
   }
   void every_instruction_set_gives_the_same_bytes() {

@@ -32,8 +32,8 @@ class IsasTest : public QObject {
     QVERIFY(!has_tiles());
     const std::vector<std::string> have = cpu_isas();
     QVERIFY(!have.empty() && !has_tiles());
-    for (const IsaDescriptor* isa : isas())
-      QCOMPARE(isa->is_available(), std::find(have.begin(), have.end(), isa->name) != have.end());
+    for (const IsaDescriptor& isa : isas())
+      QCOMPARE(isa.is_available(), std::find(have.begin(), have.end(), isa.name) != have.end());
     for (const std::string& name : have) {
       if (name != "avx512_amx") QCOMPARE(std::string(find_isa(name)->name), name);
     }

@@ -57,12 +57,12 @@ TimeWords text_of(const std::optional<ForecastTime>& time) {
 
 }  // namespace
 
-const PanelDescriptor kBenchPanel{.id = "bench",
-                                  .title = QT_TRANSLATE_NOOP("Panels", "Bench"),
-                                  .icon = "bench",
-                                  .area = PanelArea::page,
-                                  .at_first = false,
-                                  .make = make_bench};
+extern constexpr PanelDescriptor kBenchPanel{.id = "bench",
+                                             .title = QT_TRANSLATE_NOOP("Panels", "Bench"),
+                                             .icon = "bench",
+                                             .area = PanelArea::page,
+                                             .at_first = false,
+                                             .make = make_bench};
 
 BenchPage::BenchPage(const PanelContext& context, QWidget* parent)
     : Panel(parent), context_(context), forecast_(new SweepForecast(context.background, this)) {

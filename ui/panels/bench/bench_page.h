@@ -23,8 +23,6 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kBenchPanel;
-
 class BenchPage : public Panel {
   Q_OBJECT
  public:

@@ -387,8 +387,7 @@ void ChatPanel::resizeEvent(QResizeEvent* event) {
   prompt_->setContentsMargins(side, 0, side, 0);
 }
 
-extern const PanelDescriptor kChatPanel;
-constexpr PanelDescriptor kChatPanel{
+extern constexpr PanelDescriptor kChatPanel{
     .id = "chat",
     .title = QT_TRANSLATE_NOOP("Panels", "Chat"),
     .icon = "chat",

@@ -185,8 +185,7 @@ class ChatListPanel final : public Panel {
 
 }  // namespace
 
-extern const PanelDescriptor kChatListPanel;
-constexpr PanelDescriptor kChatListPanel{
+extern constexpr PanelDescriptor kChatListPanel{
     .id = "chat_list",
     .title = QT_TRANSLATE_NOOP("Panels", "Chats"),
     .icon = "chat-small",

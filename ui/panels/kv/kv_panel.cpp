@@ -70,12 +70,12 @@ class KvLegend : public QWidget {
   bool reserves_ = false;
 };
 
-const PanelDescriptor kKvPanel{.id = "kv",
-                               .title = QT_TRANSLATE_NOOP("Panels", "KV cache"),
-                               .icon = "kv",
-                               .area = PanelArea::bottom,
-                               .at_first = false,
-                               .make = make_kv};
+extern constexpr PanelDescriptor kKvPanel{.id = "kv",
+                                          .title = QT_TRANSLATE_NOOP("Panels", "KV cache"),
+                                          .icon = "kv",
+                                          .area = PanelArea::bottom,
+                                          .at_first = false,
+                                          .make = make_kv};
 
 KvWaste waste_of(const engine::EngineSnapshot& snapshot, std::int64_t max_model_len) {
   KvWaste waste;

@@ -8,8 +8,6 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kKvPanel;
-
 /// Waste of the KV cache: share of slots that hold no token. `paged`: of the slots in used blocks. `contiguous`: if each
 /// request had one contiguous region of max_model_len. `reserved`: share of the slots of used blocks that is in blocks
 /// without any content, which their request may need later.

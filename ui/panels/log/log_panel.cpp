@@ -47,12 +47,12 @@ Panel* make_log(const PanelContext& context, QWidget* parent) { return new LogPa
 
 }  // namespace
 
-const PanelDescriptor kLogPanel{.id = "log",
-                                .title = QT_TRANSLATE_NOOP("Panels", "Log"),
-                                .icon = "log",
-                                .area = PanelArea::bottom,
-                                .at_first = false,
-                                .make = make_log};
+extern constexpr PanelDescriptor kLogPanel{.id = "log",
+                                           .title = QT_TRANSLATE_NOOP("Panels", "Log"),
+                                           .icon = "log",
+                                           .area = PanelArea::bottom,
+                                           .at_first = false,
+                                           .make = make_log};
 
 LogPanel::LogPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("log"));

@@ -11,8 +11,6 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kLogPanel;
-
 class LogPanel : public Panel {
   Q_OBJECT
  public:

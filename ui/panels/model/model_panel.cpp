@@ -206,8 +206,7 @@ class ModelPanel final : public Panel {
 
 }  // namespace
 
-extern const PanelDescriptor kModelPanel;
-constexpr PanelDescriptor kModelPanel{
+extern constexpr PanelDescriptor kModelPanel{
     .id = "model",
     .title = QT_TRANSLATE_NOOP("Panels", "Model"),
     .icon = "model",

@@ -207,8 +207,8 @@ void OptionForm::make_context(Section& section) {
 
 void OptionForm::make_weights(Section& section) {
   QComboBox* combo = make_choice(&section);
-  for (const char* dtype : {"auto", "float32", "bfloat16", "float16"})
-    combo->addItem(dtype_text(dtype), QLatin1String(dtype));
+  for (const std::string_view dtype : engine::choices_of(engine::engine_option("dtype")))
+    combo->addItem(dtype_text(std::string(dtype)), QString::fromUtf8(dtype.data(), static_cast<qsizetype>(dtype.size())));
   add_row(section, "dtype", tr("Weights"), combo);
   connect(combo, &QComboBox::activated, this,
           [this, combo](int index) { write("dtype", combo->itemData(index).toString()); });

@@ -48,12 +48,12 @@ Panel* make_monitor(const PanelContext& context, QWidget* parent) { return new M
 
 }  // namespace
 
-const PanelDescriptor kMonitorPanel{.id = "monitor",
-                                    .title = QT_TRANSLATE_NOOP("Panels", "Monitor"),
-                                    .icon = "monitor",
-                                    .area = PanelArea::bottom,
-                                    .at_first = false,
-                                    .make = make_monitor};
+extern constexpr PanelDescriptor kMonitorPanel{.id = "monitor",
+                                               .title = QT_TRANSLATE_NOOP("Panels", "Monitor"),
+                                               .icon = "monitor",
+                                               .area = PanelArea::bottom,
+                                               .at_first = false,
+                                               .make = make_monitor};
 
 MonitorPanel::MonitorPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("monitor"));

@@ -13,8 +13,6 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kMonitorPanel;
-
 class MonitorPanel : public Panel {
   Q_OBJECT
  public:

@@ -96,12 +96,12 @@ Panel* make_requests(const PanelContext& context, QWidget* parent) { return new 
 
 }  // namespace
 
-const PanelDescriptor kRequestsPanel{.id = "requests",
-                                     .title = QT_TRANSLATE_NOOP("Panels", "Requests"),
-                                     .icon = "requests",
-                                     .area = PanelArea::bottom,
-                                     .at_first = false,
-                                     .make = make_requests};
+extern constexpr PanelDescriptor kRequestsPanel{.id = "requests",
+                                                .title = QT_TRANSLATE_NOOP("Panels", "Requests"),
+                                                .icon = "requests",
+                                                .area = PanelArea::bottom,
+                                                .at_first = false,
+                                                .make = make_requests};
 
 RequestsPanel::RequestsPanel(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("requests"));

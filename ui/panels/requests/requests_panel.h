@@ -12,8 +12,6 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kRequestsPanel;
-
 class RequestsPanel : public Panel {
   Q_OBJECT
  public:

@@ -229,8 +229,7 @@ class SamplingPanel final : public Panel {
 
 }  // namespace
 
-extern const PanelDescriptor kSamplingPanel;
-constexpr PanelDescriptor kSamplingPanel{
+extern constexpr PanelDescriptor kSamplingPanel{
     .id = "sampling",
     .title = QT_TRANSLATE_NOOP("Panels", "Sampling"),
     .icon = "sampling",

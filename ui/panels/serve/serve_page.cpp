@@ -59,12 +59,12 @@ Panel* make_serve(const PanelContext& context, QWidget* parent) { return new Ser
 
 }  // namespace
 
-const PanelDescriptor kServePanel{.id = "serve",
-                                  .title = QT_TRANSLATE_NOOP("Panels", "Serve"),
-                                  .icon = "serve",
-                                  .area = PanelArea::page,
-                                  .at_first = false,
-                                  .make = make_serve};
+extern constexpr PanelDescriptor kServePanel{.id = "serve",
+                                             .title = QT_TRANSLATE_NOOP("Panels", "Serve"),
+                                             .icon = "serve",
+                                             .area = PanelArea::page,
+                                             .at_first = false,
+                                             .make = make_serve};
 
 ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(parent), context_(context) {
   setObjectName(QStringLiteral("serve"));

@@ -18,8 +18,6 @@
 
 namespace lathe::ui {
 
-extern const PanelDescriptor kServePanel;
-
 class ServePage : public Panel {
   Q_OBJECT
  public:

@@ -71,7 +71,14 @@ std::string error_body(const engine::Error& error, int http_status) {
   return engine::dump_json(body);
 }
 
-constexpr Dialect kDialect = {
-    .name = "OpenAI", .base_path = "/v1", .routes = kRoutes, .error_body = error_body, .curl = curl_command};
-
 }  // namespace lathe::app::openai
+
+namespace lathe::app {
+
+extern constexpr Dialect kOpenaiDialect = {.name = "OpenAI",
+                                           .base_path = "/v1",
+                                           .routes = openai::kRoutes,
+                                           .error_body = openai::error_body,
+                                           .curl = openai::curl_command};
+
+}  // namespace lathe::app

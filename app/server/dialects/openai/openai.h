@@ -7,8 +7,6 @@
 
 namespace lathe::app::openai {
 
-extern const Dialect kDialect;
-
 engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_completions(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_models(const ServerContext& context, const http::Request& request);

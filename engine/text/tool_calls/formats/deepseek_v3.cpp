@@ -29,16 +29,16 @@ std::optional<std::vector<ToolCall>> parse(const BlockText& block, const Argumen
 
 }  // namespace
 
-constexpr CallFormat kDeepseekV3Calls = {.name = "deepseek_v3",
-                                         .other_names = {"deepseek_v31"},
-                                         .telltales = {"<｜tool▁call▁begin｜>"},
-                                         .begins = {"<｜tool▁call▁begin｜>"},
-                                         .wraps = {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
-                                         .bare = {},
-                                         .end_rule = BlockEnd::marker_outside_json,
-                                         .head = BlockHead::name,
-                                         .end = "<｜tool▁call▁end｜>",
-                                         .inner = {kSeparator},
-                                         .parse = parse};
+extern constexpr CallFormat kDeepseekV3Calls = {.name = "deepseek_v3",
+                                                .other_names = {"deepseek_v31"},
+                                                .telltales = {"<｜tool▁call▁begin｜>"},
+                                                .begins = {"<｜tool▁call▁begin｜>"},
+                                                .wraps = {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
+                                                .bare = {},
+                                                .end_rule = BlockEnd::marker_outside_json,
+                                                .head = BlockHead::name,
+                                                .end = "<｜tool▁call▁end｜>",
+                                                .inner = {kSeparator},
+                                                .parse = parse};
 
 }  // namespace lathe::engine

@@ -111,26 +111,26 @@ std::optional<std::vector<ToolCall>> parse_function_gemma(const BlockText& block
 
 }  // namespace
 
-constexpr CallFormat kGemma4Calls = {.name = "gemma4",
-                                     .telltales = {"<|tool_call>"},
-                                     .begins = {"<|tool_call>"},
-                                     .wraps = {},
-                                     .bare = {},
-                                     .end_rule = BlockEnd::marker_outside_quotes,
-                                     .head = BlockHead::name,
-                                     .end = "<tool_call|>",
-                                     .quote = kGemma4Quote,
-                                     .parse = parse_gemma4};
-
-constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
-                                            .telltales = {"<start_function_call>"},
-                                            .begins = {"<start_function_call>"},
+extern constexpr CallFormat kGemma4Calls = {.name = "gemma4",
+                                            .telltales = {"<|tool_call>"},
+                                            .begins = {"<|tool_call>"},
                                             .wraps = {},
                                             .bare = {},
                                             .end_rule = BlockEnd::marker_outside_quotes,
                                             .head = BlockHead::name,
-                                            .end = "<end_function_call>",
-                                            .quote = kFunctionGemmaQuote,
-                                            .parse = parse_function_gemma};
+                                            .end = "<tool_call|>",
+                                            .quote = kGemma4Quote,
+                                            .parse = parse_gemma4};
+
+extern constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
+                                                   .telltales = {"<start_function_call>"},
+                                                   .begins = {"<start_function_call>"},
+                                                   .wraps = {},
+                                                   .bare = {},
+                                                   .end_rule = BlockEnd::marker_outside_quotes,
+                                                   .head = BlockHead::name,
+                                                   .end = "<end_function_call>",
+                                                   .quote = kFunctionGemmaQuote,
+                                                   .parse = parse_function_gemma};
 
 }  // namespace lathe::engine

@@ -15,13 +15,13 @@ constexpr TagForm kTags = {.call_open = {},
 
 }  // namespace
 
-constexpr CallFormat kGlm45Calls = {.name = "glm45",
-                                    .other_names = {"glm47"},
-                                    .telltales = {"<tool_call>", "<arg_key>"},
-                                    .begins = {"<tool_call>"},
-                                    .wraps = {},
-                                    .bare = {},
-                                    .end = "</tool_call>",
-                                    .tags = &kTags};
+extern constexpr CallFormat kGlm45Calls = {.name = "glm45",
+                                           .other_names = {"glm47"},
+                                           .telltales = {"<tool_call>", "<arg_key>"},
+                                           .begins = {"<tool_call>"},
+                                           .wraps = {},
+                                           .bare = {},
+                                           .end = "</tool_call>",
+                                           .tags = &kTags};
 
 }  // namespace lathe::engine

@@ -5,13 +5,13 @@
 
 namespace lathe::engine {
 
-constexpr CallFormat kGraniteCalls = {.name = "granite",
-                                      .telltales = {"<|tool_call|>"},
-                                      .begins = {"<|tool_call|>", "<tool_call>"},
-                                      .wraps = {},
-                                      .bare = {},
-                                      .end_rule = BlockEnd::json_value,
-                                      .end = {},
-                                      .parse = calls_of_json};
+extern constexpr CallFormat kGraniteCalls = {.name = "granite",
+                                             .telltales = {"<|tool_call|>"},
+                                             .begins = {"<|tool_call|>", "<tool_call>"},
+                                             .wraps = {},
+                                             .bare = {},
+                                             .end_rule = BlockEnd::json_value,
+                                             .end = {},
+                                             .parse = calls_of_json};
 
 }  // namespace lathe::engine

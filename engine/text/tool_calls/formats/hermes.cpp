@@ -5,13 +5,13 @@
 
 namespace lathe::engine {
 
-constexpr CallFormat kHermesCalls = {.name = "hermes",
-                                     .telltales = {"<tool_call>"},
-                                     .begins = {"<tool_call>"},
-                                     .wraps = {},
-                                     .bare = {},
-                                     .end_rule = BlockEnd::marker_outside_json,
-                                     .end = "</tool_call>",
-                                     .parse = calls_of_json};
+extern constexpr CallFormat kHermesCalls = {.name = "hermes",
+                                            .telltales = {"<tool_call>"},
+                                            .begins = {"<tool_call>"},
+                                            .wraps = {},
+                                            .bare = {},
+                                            .end_rule = BlockEnd::marker_outside_json,
+                                            .end = "</tool_call>",
+                                            .parse = calls_of_json};
 
 }  // namespace lathe::engine

@@ -6,14 +6,14 @@
 
 namespace lathe::engine {
 
-constexpr CallFormat kJsonCalls = {.name = "json",
-                                   .telltales = {},
-                                   .begins = {},
-                                   .wraps = {},
-                                   .bare = "{[",
-                                   .separator = ';',
-                                   .end_rule = BlockEnd::json_value,
-                                   .end = {},
-                                   .parse = bare_calls_of_json};
+extern constexpr CallFormat kJsonCalls = {.name = "json",
+                                          .telltales = {},
+                                          .begins = {},
+                                          .wraps = {},
+                                          .bare = "{[",
+                                          .separator = ';',
+                                          .end_rule = BlockEnd::json_value,
+                                          .end = {},
+                                          .parse = bare_calls_of_json};
 
 }  // namespace lathe::engine

@@ -23,16 +23,16 @@ std::optional<std::vector<ToolCall>> parse(const BlockText& block, const Argumen
 
 }  // namespace
 
-constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
-                                     .telltales = {"<|tool_calls_section_begin|>"},
-                                     .begins = {"<|tool_call_begin|>"},
-                                     .wraps = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
-                                     .bare = {},
-                                     .end_rule = BlockEnd::marker_outside_json,
-                                     .head = BlockHead::name,
-                                     .end = "<|tool_call_end|>",
-                                     .inner = {kSeparator},
-                                     .parse = parse,
-                                     .ids = CallIds::name_and_index};
+extern constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
+                                            .telltales = {"<|tool_calls_section_begin|>"},
+                                            .begins = {"<|tool_call_begin|>"},
+                                            .wraps = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
+                                            .bare = {},
+                                            .end_rule = BlockEnd::marker_outside_json,
+                                            .head = BlockHead::name,
+                                            .end = "<|tool_call_end|>",
+                                            .inner = {kSeparator},
+                                            .parse = parse,
+                                            .ids = CallIds::name_and_index};
 
 }  // namespace lathe::engine

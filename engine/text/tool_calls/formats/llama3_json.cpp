@@ -6,15 +6,15 @@
 
 namespace lathe::engine {
 
-constexpr CallFormat kLlama3JsonCalls = {.name = "llama3_json",
-                                         .other_names = {"llama4_json"},
-                                         .telltales = {"\"parameters\": dictionary of argument name"},
-                                         .begins = {"<|python_tag|>"},
-                                         .wraps = {},
-                                         .bare = "{",
-                                         .separator = ';',
-                                         .end_rule = BlockEnd::json_value,
-                                         .end = {},
-                                         .parse = bare_calls_of_json};
+extern constexpr CallFormat kLlama3JsonCalls = {.name = "llama3_json",
+                                                .other_names = {"llama4_json"},
+                                                .telltales = {"\"parameters\": dictionary of argument name"},
+                                                .begins = {"<|python_tag|>"},
+                                                .wraps = {},
+                                                .bare = "{",
+                                                .separator = ';',
+                                                .end_rule = BlockEnd::json_value,
+                                                .end = {},
+                                                .parse = bare_calls_of_json};
 
 }  // namespace lathe::engine

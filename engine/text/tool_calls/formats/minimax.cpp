@@ -5,13 +5,13 @@
 
 namespace lathe::engine {
 
-constexpr CallFormat kMinimaxCalls = {.name = "minimax",
-                                      .telltales = {"<tool_calls>"},
-                                      .begins = {"<tool_calls>"},
-                                      .wraps = {},
-                                      .bare = {},
-                                      .end_rule = BlockEnd::marker_outside_json,
-                                      .end = "</tool_calls>",
-                                      .parse = calls_of_json};
+extern constexpr CallFormat kMinimaxCalls = {.name = "minimax",
+                                             .telltales = {"<tool_calls>"},
+                                             .begins = {"<tool_calls>"},
+                                             .wraps = {},
+                                             .bare = {},
+                                             .end_rule = BlockEnd::marker_outside_json,
+                                             .end = "</tool_calls>",
+                                             .parse = calls_of_json};
 
 }  // namespace lathe::engine

@@ -16,12 +16,12 @@ constexpr TagForm kTags = {.call_open = "<invoke name=",
 
 }  // namespace
 
-constexpr CallFormat kMinimaxM2Calls = {.name = "minimax_m2",
-                                        .telltales = {"<minimax:tool_call>"},
-                                        .begins = {"<minimax:tool_call>"},
-                                        .wraps = {},
-                                        .bare = {},
-                                        .end = "</minimax:tool_call>",
-                                        .tags = &kTags};
+extern constexpr CallFormat kMinimaxM2Calls = {.name = "minimax_m2",
+                                               .telltales = {"<minimax:tool_call>"},
+                                               .begins = {"<minimax:tool_call>"},
+                                               .wraps = {},
+                                               .bare = {},
+                                               .end = "</minimax:tool_call>",
+                                               .tags = &kTags};
 
 }  // namespace lathe::engine

@@ -30,16 +30,16 @@ std::optional<std::vector<ToolCall>> parse(const BlockText& block, const Argumen
 
 }  // namespace
 
-constexpr CallFormat kMistralCalls = {.name = "mistral",
-                                      .telltales = {"[TOOL_CALLS]"},
-                                      .begins = {"[TOOL_CALLS]"},
-                                      .wraps = {},
-                                      .bare = {},
-                                      .end_rule = BlockEnd::json_value,
-                                      .head = BlockHead::json_or_name,
-                                      .end = {},
-                                      .inner = {"[CALL_ID]", "[ARGS]"},
-                                      .parse = parse,
-                                      .ids = CallIds::nine_characters};
+extern constexpr CallFormat kMistralCalls = {.name = "mistral",
+                                             .telltales = {"[TOOL_CALLS]"},
+                                             .begins = {"[TOOL_CALLS]"},
+                                             .wraps = {},
+                                             .bare = {},
+                                             .end_rule = BlockEnd::json_value,
+                                             .head = BlockHead::json_or_name,
+                                             .end = {},
+                                             .inner = {"[CALL_ID]", "[ARGS]"},
+                                             .parse = parse,
+                                             .ids = CallIds::nine_characters};
 
 }  // namespace lathe::engine

@@ -5,7 +5,7 @@
 
 namespace lathe::engine {
 
-constexpr CallFormat kOpenaiCalls = {
+extern constexpr CallFormat kOpenaiCalls = {
     .name = "openai", .telltales = {"<|channel|>", "<|message|>"}, .begins = {}, .wraps = {}, .bare = {}, .end = {}};
 
 }  // namespace lathe::engine

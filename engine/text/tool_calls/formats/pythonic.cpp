@@ -188,14 +188,14 @@ std::optional<std::vector<ToolCall>> parse(const BlockText& block, const Argumen
 
 }  // namespace
 
-constexpr CallFormat kPythonicCalls = {.name = "pythonic",
-                                       .other_names = {"llama4_pythonic"},
-                                       .telltales = {"[func_name1("},
-                                       .begins = {"<|python_start|>"},
-                                       .wraps = {"<|python_end|>"},
-                                       .bare = "[",
-                                       .end_rule = BlockEnd::bracketed,
-                                       .end = {},
-                                       .parse = parse};
+extern constexpr CallFormat kPythonicCalls = {.name = "pythonic",
+                                              .other_names = {"llama4_pythonic"},
+                                              .telltales = {"[func_name1("},
+                                              .begins = {"<|python_start|>"},
+                                              .wraps = {"<|python_end|>"},
+                                              .bare = "[",
+                                              .end_rule = BlockEnd::bracketed,
+                                              .end = {},
+                                              .parse = parse};
 
 }  // namespace lathe::engine

@@ -16,13 +16,13 @@ constexpr TagForm kTags = {.call_open = "<function=",
 
 }  // namespace
 
-constexpr CallFormat kQwen3CoderCalls = {.name = "qwen3_coder",
-                                         .other_names = {"qwen3_xml"},
-                                         .telltales = {"<tool_call>", "<function="},
-                                         .begins = {"<tool_call>"},
-                                         .wraps = {},
-                                         .bare = {},
-                                         .end = "</tool_call>",
-                                         .tags = &kTags};
+extern constexpr CallFormat kQwen3CoderCalls = {.name = "qwen3_coder",
+                                                .other_names = {"qwen3_xml"},
+                                                .telltales = {"<tool_call>", "<function="},
+                                                .begins = {"<tool_call>"},
+                                                .wraps = {},
+                                                .bare = {},
+                                                .end = "</tool_call>",
+                                                .tags = &kTags};
 
 }  // namespace lathe::engine

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which formats the answers of a model are read with, and what the options that name them take.
+// Which formats the answers of a model are read with.
 #include <QRegularExpression>
 #include <QTest>
 #include <algorithm>
-#include <set>
 
 #include "engine/api/answer_parser.h"
 #include "engine/api/options.h"
@@ -27,27 +26,12 @@ class OneSpecial final : public lathe::tests::ByteTokenizer {
   std::string special_;
 };
 
-std::set<std::string_view> names_of(std::string_view option) {
-  const auto choices = choices_of(engine_option(option));
-  std::set<std::string_view> names(choices.begin(), choices.end());
-  names.erase(kParserOfTemplate);
-  names.erase(kNoParser);
-  return names;
-}
-
-template <class List>
-std::set<std::string_view> set_of(const List& names) {
-  return {names.begin(), names.end()};
-}
-
 }  // namespace
 
 class ChoiceTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
-  void options_take_the_names_of_the_tables() {
-    QVERIFY(names_of("tool_call_parser") == set_of(tool_call_format_names(true)));
-    QVERIFY(names_of("reasoning_parser") == set_of(reasoning_format_names()));
+  void the_template_decides_unless_an_option_does() {
     for (const char* option : {"tool_call_parser", "reasoning_parser"}) {
       EngineOptions options;
       QCOMPARE(get_option(options, option), std::string("auto"));

@@ -9,8 +9,9 @@
 #include <variant>
 
 #include "engine/api/option_value.h"
-#include "engine/base/option_aliases.h"
-#include "engine/base/quantization_aliases.h"
+#include "engine/options/choices.h"
+#include "engine/options/option_aliases.h"
+#include "engine/options/quantization_aliases.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
@@ -31,13 +32,6 @@ constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any ma
 constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
 constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest integer that JSON clients send exactly
 
-// All names of the rows in engine/text/tool_calls, which this folder cannot include; a test compares them.
-constexpr std::string_view kToolCallParsers =
-    "auto|none|openai|kimi_k2|minimax_m2|minimax|deepseek_v3|deepseek_v31|gemma4|qwen3_coder|qwen3_xml|glm45|glm47|mistral|"
-    "granite|functiongemma|hermes|pythonic|llama4_pythonic|llama3_json|llama4_json|json";
-constexpr std::string_view kReasoningParsers =
-    "auto|none|openai_gptoss|gemma4|mistral|cohere_command3|seed_oss|minimax_m2|kimi_k2|glm45|granite|deepseek_r1|qwen3";
-
 using enum OptionGroup;
 using enum OptionKind;
 
@@ -48,21 +42,19 @@ constexpr std::array kFields = {
                 &EngineOptions::tokenizer},
     EngineField{{"served_model_name", load, text, "Name under which it is served; empty: the folder's name."},
                 &EngineOptions::served_model_name},
-    EngineField{
-        {"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, "auto|float32|bfloat16|float16"},
-        &EngineOptions::dtype},
-    EngineField{{"quantization", load, choice, "Quantizes the matrices while they are loaded.", 0, 0,
-                 "none|bitsandbytes_4bit|bitsandbytes_8bit|int8_g32|int8_g64|int8_g128|int4_g32|int4_g64|int4_g128|"
-                 "dynamic_int8|fp8|fp8_weight_only|smoothquant"},
+    EngineField{{"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, compute_dtype_choices},
+                &EngineOptions::dtype},
+    EngineField{{"quantization", load, choice, "Quantizes the matrices while they are loaded.", 0, 0, quantization_choices},
                 &EngineOptions::quantization},
-    EngineField{{"bnb_4bit_quant_type", load, choice, "Numbers that codes of bitsandbytes_4bit stand for.", 0, 0, "nf4|fp4"},
+    EngineField{{"bnb_4bit_quant_type", load, choice, "Numbers that codes of bitsandbytes_4bit stand for.", 0, 0,
+                 bnb_4bit_quant_type_choices},
                 &EngineOptions::bnb_4bit_quant_type},
     EngineField{{"bnb_4bit_use_double_quant", load, boolean, "Quantize the scales of bitsandbytes_4bit as well."},
                 &EngineOptions::bnb_4bit_use_double_quant},
     EngineField{
         {"bnb_4bit_compute_dtype", load, choice,
          "Of bitsandbytes_4bit: auto multiplies activations in 8 bits; any other leaves them as they are, in float32.", 0, 0,
-         "auto|float32|bfloat16|float16"},
+         compute_dtype_choices},
         &EngineOptions::bnb_4bit_compute_dtype},
     EngineField{{"quantization_zero_point", load, boolean,
                  "Of the formats in groups (int8_g32 to int4_g128): a zero point for each group, beside its scale."},
@@ -86,10 +78,9 @@ constexpr std::array kFields = {
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
     EngineField{{"device", load, choice, "Where it computes: this machine's processors, or its first CUDA device.", 0, 0,
-                 "cpu|cuda"},
+                 device_choices},
                 &EngineOptions::device},
-    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0,
-                 "|scalar|avx2|avx2_vnni|avx512|avx512_vnni|avx512_bf16|avx512_amx"},
+    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0, isa_choices},
                 &EngineOptions::isa},
     EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024},
                 &EngineOptions::threads},
@@ -100,14 +91,14 @@ constexpr std::array kFields = {
     EngineField{{"kv_cache_memory_bytes", cache, integer,
                  "Bytes for KV blocks; 0: what max_num_seqs contexts need, at most half of what is free.", 0, kMaxBytes},
                 &EngineOptions::kv_cache_memory_bytes},
-    EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: as computed.", 0, 0,
-                 "auto|float32|bfloat16|float16|int8|fp8_e4m3|fp8_e5m2"},
-                &EngineOptions::kv_cache_dtype},
+    EngineField{
+        {"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: as computed.", 0, 0, kv_cache_dtype_choices},
+        &EngineOptions::kv_cache_dtype},
     EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
                 &EngineOptions::enable_prefix_caching},
     EngineField{{"policy", scheduling, choice,
                  "How requests share steps: static or dynamic in padded batches; continuous, the context reserved; paged.",
-                 0, 0, "paged|static|dynamic|continuous"},
+                 0, 0, policy_choices},
                 &EngineOptions::policy},
     EngineField{{"preferred_batch_size", scheduling, integer,
                  "Waiting requests with which a batch of policy dynamic starts at once; 0: max_num_seqs.", 0, 4096},
@@ -137,10 +128,10 @@ constexpr std::array kFields = {
     EngineField{{"enable_auto_tool_choice", chat, boolean, "Let the model call the tools that a request brings."},
                 &EngineOptions::enable_auto_tool_choice},
     EngineField{{"tool_call_parser", chat, choice, "How the model writes tool calls; auto: as its chat template shows it.",
-                 0, 0, kToolCallParsers},
+                 0, 0, tool_call_parser_choices},
                 &EngineOptions::tool_call_parser},
     EngineField{{"reasoning_parser", chat, choice, "How the model marks its reasoning; auto: as its chat template shows it.",
-                 0, 0, kReasoningParsers},
+                 0, 0, reasoning_parser_choices},
                 &EngineOptions::reasoning_parser},
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/base/quantization_aliases.h"
+#include "engine/options/quantization_aliases.h"
 
 #include <algorithm>
 #include <array>
+
+#include "engine/load/quantization_scheme.h"
+#include "engine/model/weight_storage.h"
 
 namespace lathe::engine {
 namespace {
@@ -52,15 +55,23 @@ constexpr std::array kForeign = {
     ForeignQuantization{"inc", "vLLM", kUnreadStorage, ""},
 };
 
-// Includes vLLM's names for kernels that read these schemes.
-constexpr std::array<std::string_view, 10> kStoredSchemes = {
-    "gptq", "gptq_marlin", "auto_gptq", "marlin", "awq", "awq_marlin", "compressed-tensors", "gguf", "mxfp4", "moe_wna16"};
+// vLLM's names for kernels that read the schemes of the table, and for GGUF files.
+constexpr std::array<std::string_view, 6> kReaders = {"gptq_marlin", "auto_gptq", "marlin",
+                                                      "awq_marlin",  "gguf",      "moe_wna16"};
 
 }  // namespace
 
 std::span<const QuantizationAlias> quantization_aliases() { return kAliases; }
 
-std::span<const std::string_view> stored_schemes() { return kStoredSchemes; }
+std::vector<std::string_view> stored_schemes() {
+  std::vector<std::string_view> names(kReaders.begin(), kReaders.end());
+  for (const QuantizationScheme* scheme : quantization_schemes()) {
+    const bool is_asked_for =
+        find_quantization(scheme->method) != nullptr || find_quantization_alias(scheme->method) != nullptr;
+    if (!is_asked_for) names.push_back(scheme->method);
+  }
+  return names;
+}
 
 const QuantizationAlias* find_quantization_alias(std::string_view name) {
   const auto* const found =

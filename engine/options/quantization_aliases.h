@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace lathe::engine {
 
@@ -29,8 +30,9 @@ const QuantizationAlias* find_quantization_alias(std::string_view name);
 std::span<const ForeignQuantization> foreign_quantizations();
 /// The foreign quantization of this name; null for Lathe's names, aliases and unknown names.
 const ForeignQuantization* find_foreign_quantization(std::string_view name);
-/// Names of storage schemes of checkpoints, which a load cannot be asked for: "gptq". Names that also mean a quantization at
-/// load are not included.
-std::span<const std::string_view> stored_schemes();
+/// Names of storage schemes of checkpoints, which a load cannot be asked for: "gptq". The methods of the table of
+/// quantization schemes and vLLM's names for kernels that read them; names that also mean a quantization at load are not
+/// included.
+std::vector<std::string_view> stored_schemes();
 
 }  // namespace lathe::engine

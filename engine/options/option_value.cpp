@@ -29,6 +29,19 @@ std::string range_text(const OptionDescriptor& option) {
   return fmt::format("between {} and {}", number_text(option.min), number_text(option.max));
 }
 
+/// The choices with the empty one.
+std::vector<std::string_view> all_choices(const OptionChoices& option) {
+  if (option.empty()) return {};
+  if (option.names != nullptr) return option.names();
+  std::vector<std::string_view> choices;
+  for (std::size_t begin = 0; begin <= option.values.size();) {
+    const std::size_t end = std::min(option.values.find('|', begin), option.values.size());
+    choices.push_back(option.values.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return choices;
+}
+
 /// Parses the whole text as a number; from_chars accepts no blanks, no '+' and no local decimal comma.
 template <class Number>
 std::errc read_number(std::string_view text, Number& value) {
@@ -91,18 +104,21 @@ Result<bool> parse_boolean(const OptionDescriptor& option, std::string_view text
 }
 
 std::vector<std::string_view> choices_of(const OptionDescriptor& option) {
-  std::vector<std::string_view> choices;
-  for (std::string_view rest = named_choices(option); !rest.empty();) {
-    const std::size_t bar = rest.find('|');
-    choices.push_back(rest.substr(0, bar));
-    rest.remove_prefix(bar == rest.npos ? rest.size() : bar + 1);
-  }
+  std::vector<std::string_view> choices = all_choices(option.choices);
+  std::erase(choices, std::string_view());
   return choices;
+}
+
+std::string named_choices(const OptionDescriptor& option) { return fmt::format("{}", fmt::join(choices_of(option), "|")); }
+
+bool may_be_empty(const OptionDescriptor& option) {
+  const std::vector<std::string_view> choices = all_choices(option.choices);
+  return std::find(choices.begin(), choices.end(), std::string_view()) != choices.end();
 }
 
 Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text,
                                  std::span<const std::string_view> also) {
-  const bool nothing = text.empty() && option.choices.starts_with('|');
+  const bool nothing = text.empty() && may_be_empty(option);
   std::vector<std::string_view> names = choices_of(option);
   if (nothing || std::find(names.begin(), names.end(), text) != names.end()) return std::string(text);
   names.insert(names.end(), also.begin(), also.end());

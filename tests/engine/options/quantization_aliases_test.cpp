@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/base/quantization_aliases.h"
+#include "engine/options/quantization_aliases.h"
 
 #include <QTest>
 #include <set>

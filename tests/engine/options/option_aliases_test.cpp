@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/base/option_aliases.h"
+#include "engine/options/option_aliases.h"
 
 #include <QTest>
 #include <algorithm>
