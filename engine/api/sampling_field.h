@@ -78,7 +78,9 @@ bool is_neutral(const SamplingField& field, const SamplingParams& params);
 /// Sets the parameter of `to` to its value in `from`.
 void copy_value(const SamplingField& field, const SamplingParams& from, SamplingParams& to);
 
-/// The value as a slider has it; 0: none. Requires: a member that is a number, an integer or a seed.
+/// True if the member is a number, an integer or a seed.
+bool has_number(const SamplingField& field);
+/// The value as a slider has it; 0: none. Requires: has_number(field), as set_number() does.
 double number_value(const SamplingField& field, const SamplingParams& params);
 void set_number(const SamplingField& field, double value, SamplingParams& params);
 

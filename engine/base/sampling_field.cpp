@@ -116,6 +116,12 @@ void copy_value(const SamplingField& field, const SamplingParams& from, Sampling
   std::visit([&](auto member) { to.*member = from.*member; }, field.member);
 }
 
+bool has_number(const SamplingField& field) {
+  return std::visit(
+      [](auto member) { return is_one_of<decltype(member), NumberMember, IntegerMember, MaybeIntegerMember, SeedMember>; },
+      field.member);
+}
+
 double number_value(const SamplingField& field, const SamplingParams& params) {
   return std::visit(
       [&](auto member) -> double {
