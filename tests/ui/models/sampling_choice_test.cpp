@@ -153,7 +153,7 @@ void SamplingChoiceTest::wrong_types_in_the_file_are_defaults() {
 void SamplingChoiceTest::a_file_of_an_older_version_keeps_its_seed() {
   for (const bool fixed : {true, false}) {
     settings->set("sampling/current",
-                  engine::Json{{"temperature", 0.5}, {"seed", 12}, {"fixed_seed", fixed}, {"off", {"top_k"}}});
+                  engine::Json{{"top_k", 30}, {"seed", 12}, {"fixed_seed", fixed}, {"off", engine::Json::array({"top_k"})}});
     const ui::SamplingChoice choice(*settings);
     QCOMPARE(choice.params().seed, fixed ? std::optional<std::uint64_t>(12) : std::nullopt);
     QCOMPARE(choice.params().top_k, std::int64_t{0});
