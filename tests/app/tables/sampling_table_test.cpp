@@ -152,7 +152,10 @@ void SamplingTableTest::one_row_less_is_nothing() {
     VERIFY_HAS(wire.warnings.front().message, "is not a field that this server knows");
   }
   // sweep
-  VERIFY_HAS(message_of(app::check(plan_over(parameter), table)), "there is no option");
+  if (app::can_vary(parameter)) {
+    QVERIFY(app::check(plan_over(parameter)).has_value());
+    VERIFY_HAS(message_of(app::check(plan_over(parameter), table)), "there is no option");
+  }
   const Json all = json_of({}, engine::sampling_fields());
   QVERIFY(all["sampling"].contains(parameter) && app::sweep_plan_from(all).has_value());
   QVERIFY(!json_of({}, table)["sampling"].contains(parameter));
