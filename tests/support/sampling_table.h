@@ -9,21 +9,19 @@
 
 namespace lathe::tests {
 
-inline constexpr std::string_view kAddedParameter = "typical_p";
+inline constexpr std::string_view kAddedParameter = "min_keep";
 
-/// The real table, and kAddedParameter at its end, which sets min_p; it is in the section of randomness and starts off.
+/// The real table, and kAddedParameter at its end, which sets min_tokens; it is in the section of randomness and starts off.
 inline std::vector<engine::SamplingField> table_with_one_more() {
   std::vector<engine::SamplingField> table(engine::sampling_fields().begin(), engine::sampling_fields().end());
-  table.push_back({.option = {kAddedParameter, engine::OptionGroup::sampling, engine::OptionKind::number,
-                              "Keeps the tokens of typical information up to this mass.", 0.01, 1},
-                   .member = &engine::SamplingParams::min_p,
+  table.push_back({.option = {kAddedParameter, engine::OptionGroup::sampling, engine::OptionKind::integer,
+                              "Tokens that each stage keeps at least; 0: off.", 0, 20},
+                   .member = &engine::SamplingParams::min_tokens,
+                   .neutral = "0",
                    .control = {.section = engine::SamplingSection::randomness,
-                               .label = "Typical-p",
-                               .min = 0.01,
-                               .max = 1,
-                               .step = 0.01,
-                               .decimals = 2,
-                               .initial = 0.5,
+                               .label = "Min. kept",
+                               .max = 20,
+                               .initial = 5,
                                .can_be_off = true,
                                .starts_off = true}});
   return table;

@@ -60,7 +60,7 @@ struct Wire {
 app::SweepPlan plan_over(std::string_view name) {
   app::SweepPlan plan;
   plan.options.model = "model";
-  plan.variables = {{std::string(name), {"0.25", "0.5"}}};
+  plan.variables = {{std::string(name), {"1", "2"}}};
   return plan;
 }
 
@@ -93,22 +93,22 @@ void SamplingTableTest::one_row_more_is_a_flag() {
   QVERIFY(line.has(kAddedParameter));
   VERIFY_HAS(line.parser.help(), std::string(table.back().option.help));
   SamplingParams params;
-  QVERIFY(line.run("--typical-p 0.25", params).has_value());
-  QCOMPARE(params.min_p, 0.25);
+  QVERIFY(line.run("--min-keep 3", params).has_value());
+  QCOMPARE(params.min_tokens, std::int64_t{3});
   QVERIFY(!CommandLine(engine::sampling_fields()).has(kAddedParameter));
   CommandLine again(table);
-  VERIFY_HAS(message_of(again.run("--typical-p 7", params)), "between 0.01 and 1");
+  VERIFY_HAS(message_of(again.run("--min-keep 21", params)), "between 0 and 20");
 }
 
 void SamplingTableTest::one_row_more_is_a_field() {
   const auto table = table_with_one_more();
-  const Wire served({{"typical_p", 0.25}}, table);
-  QCOMPARE(served.params.min_p, 0.25);
+  const Wire served({{"min_keep", 3}}, table);
+  QCOMPARE(served.params.min_tokens, std::int64_t{3});
   QVERIFY(served.warnings.empty() && served.verdict.has_value());
-  const Wire wrong({{"typical_p", "x"}}, table);
-  QCOMPARE(wrong.verdict.error().where, std::string("typical_p"));
-  QCOMPARE(wrong.verdict.error().message, std::string("must be a number, got a string"));
-  const Wire ignored({{"typical_p", 0.25}}, engine::sampling_fields());
+  const Wire wrong({{"min_keep", "x"}}, table);
+  QCOMPARE(wrong.verdict.error().where, std::string("min_keep"));
+  QCOMPARE(wrong.verdict.error().message, std::string("must be a whole number, got a string"));
+  const Wire ignored({{"min_keep", 3}}, engine::sampling_fields());
   QCOMPARE(ignored.warnings.size(), std::size_t{1});
   VERIFY_HAS(ignored.warnings.front().message, "is not served here");
 }
@@ -117,16 +117,16 @@ void SamplingTableTest::one_row_more_is_a_variable() {
   const auto table = table_with_one_more();
   const app::SweepPlan plan = plan_over(kAddedParameter);
   QVERIFY(app::check(plan, table).has_value() && app::check_values(plan, table).has_value());
-  QCOMPARE(app::cell_of(plan, 1, table).value().sampling.min_p, 0.5);
+  QCOMPARE(app::cell_of(plan, 1, table).value().sampling.min_tokens, std::int64_t{2});
   QVERIFY(!app::check(plan).has_value());
   app::SweepPlan set;
-  set.sampling.min_p = 0.25;
+  set.sampling.min_tokens = 3;
   const Json json = json_of(set, table);
-  QCOMPARE(json["sampling"]["typical_p"].get<std::string>(), std::string("0.25"));
-  QCOMPARE(app::sweep_plan_from(json, table).value().sampling.min_p, 0.25);
-  VERIFY_HAS(message_of(app::sweep_plan_from(json)), "there is no option \"typical_p\"");
-  QCOMPARE(app::sampling_json(set.sampling, table)["typical_p"].get<double>(), 0.25);
-  QVERIFY(!app::sampling_json(set.sampling).contains("typical_p"));
+  QCOMPARE(json["sampling"]["min_keep"].get<std::string>(), std::string("3"));
+  QCOMPARE(app::sweep_plan_from(json, table).value().sampling.min_tokens, std::int64_t{3});
+  VERIFY_HAS(message_of(app::sweep_plan_from(json)), "there is no option \"min_keep\"");
+  QCOMPARE(app::sampling_json(set.sampling, table)["min_keep"].get<int>(), 3);
+  QVERIFY(!app::sampling_json(set.sampling).contains("min_keep"));
 }
 
 void SamplingTableTest::one_row_less_is_nothing_data() {

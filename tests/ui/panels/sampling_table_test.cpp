@@ -49,17 +49,16 @@ class SamplingTableTest : public QObject {
 void SamplingTableTest::one_row_more_is_a_control() {
   const auto table = table_with_one_more();
   Dock real(*settings, folder->path(), engine::sampling_fields()), dock(*settings, folder->path(), table);
-  QVERIFY(real.control("typical_p") == nullptr);
-  QVERIFY(dock.control("typical_p") != nullptr);
+  QVERIFY(real.control("min_keep") == nullptr);
+  QVERIFY(dock.control("min_keep") != nullptr);
   QCOMPARE(dock.sections.findChildren<SamplingRow*>().size(), real.sections.findChildren<SamplingRow*>().size() + 1);
-  QCOMPARE(dock.control("typical_p")->toolTip(),
-           QString("typical_p: ") + QString::fromUtf8(table.back().option.help.data()));
+  QCOMPARE(dock.control("min_keep")->toolTip(), QString("min_keep: ") + QString::fromUtf8(table.back().option.help.data()));
   QVERIFY(dock.choice.params() == real.choice.params());  // it starts off
-  auto* toggle = dock.sections.findChild<QAbstractButton*>("sampling.typical_p.on");
+  auto* toggle = dock.sections.findChild<QAbstractButton*>("sampling.min_keep.on");
   toggle->setChecked(true);
-  dock.sections.findChild<QDoubleSpinBox*>("sampling.typical_p.spin")->setValue(0.31);
-  QCOMPARE(dock.choice.params().min_p, 0.31);
-  QCOMPARE(settings->get("sampling/current")["typical_p"].get<double>(), 0.31);
+  dock.sections.findChild<QDoubleSpinBox*>("sampling.min_keep.spin")->setValue(7);
+  QCOMPARE(dock.choice.params().min_tokens, std::int64_t{7});
+  QCOMPARE(settings->get("sampling/current")["min_keep"].get<int>(), 7);
 }
 
 void SamplingTableTest::one_row_less_is_nothing_data() {
