@@ -37,7 +37,7 @@ struct SamplingControl {
   int order = 0;  ///< within the section; rows of equal order follow the table
   std::string_view label{};
   double min = 0, max = 0, step = 1;  ///< range and step of the slider, within the option's range
-  int decimals = 0;                   ///< of the field beside the slider; 0: whole numbers
+  int decimals = 0;                   ///< of the number; 0: whole numbers
   bool is_logarithmic = false;        ///< scale of the slider
   double initial = 0;                 ///< value of a new profile, also while the row is off
   bool can_be_off = false;            ///< a row that is off sends the default of SamplingParams

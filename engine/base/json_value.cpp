@@ -31,7 +31,7 @@ std::optional<std::int64_t> whole_number(const Json& value) {
   }
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number_float()) return std::nullopt;
-  constexpr double exact = 9007199254740992.0;  // 2^53: from there on a double may stand for several integers
+  constexpr double exact = 9007199254740992.0;  // 2^53: from there on a double is any of several integers
   const double number = value.get<double>();
   if (!(std::abs(number) < exact) || std::trunc(number) != number) return std::nullopt;
   return static_cast<std::int64_t>(number);
