@@ -282,7 +282,11 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
   add_measurement_flags(parser, flags);
   add_output_flags(parser, flags);
   add_target_flags(parser, flags.target);
-  flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
+  std::vector<std::string_view> of_workload;  // parameters that the workload decides
+  for (const engine::SamplingField& field : engine::sampling_fields()) {
+    if (!can_vary(field.option.name)) of_workload.push_back(field.option.name);
+  }
+  flags.sampling.add(parser, engine::sampling_fields(), of_workload);
 }
 
 Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {

@@ -189,7 +189,7 @@ int chat(const std::vector<std::string>& arguments, Terminal& terminal) {
   std::string system;
   OptionFlags sampling_flags;
   command.parser().add_option("--system", system, "System prompt.");
-  sampling_flags.add(command.parser(), engine::sampling_option_table(), {"logprobs", "prompt_logprobs"});
+  sampling_flags.add(command.parser(), engine::sampling_fields(), {"logprobs", "prompt_logprobs"});
   if (const auto code = command.parse(arguments)) return *code;
   engine::SamplingParams checked;
   if (const auto usable = sampling_flags.apply(checked); !usable) return command.fail(usable.error());

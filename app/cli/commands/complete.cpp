@@ -48,7 +48,7 @@ void add_flags(CLI::App& parser, CompleteFlags& flags) {
   parser.add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.")
       ->group("Prompt, one of");
   parser.add_flag("--json", flags.json, "One JSON object on stdout instead of the text.");
-  flags.sampling.add(parser, engine::sampling_option_table());
+  flags.sampling.add(parser, engine::sampling_fields());
   parser.footer(
       fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling starts from the checkpoint's "
                   "generation_config.json.",

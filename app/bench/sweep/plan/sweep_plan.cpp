@@ -23,6 +23,7 @@ using engine::Json;
 using engine::OptionDescriptor;
 using engine::OrderedJson;
 using engine::Result;
+using engine::SamplingTable;
 
 tl::unexpected<engine::Error> refuse(std::string message, std::string where = {}) {
   return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
@@ -33,8 +34,7 @@ bool has(std::span<const OptionDescriptor> table, std::string_view name) {
 }
 
 const OptionDescriptor* find_setting(std::string_view name) {
-  for (const std::span<const OptionDescriptor> table :
-       {engine::engine_option_table(), engine::sampling_option_table(), workload_option_table()}) {
+  for (const std::span<const OptionDescriptor> table : {engine::engine_option_table(), workload_option_table()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
     if (found != table.end()) return &*found;
@@ -44,14 +44,8 @@ const OptionDescriptor* find_setting(std::string_view name) {
 
 /// True if a colon in the setting's value makes a range. In other values it does not: logit_bias is id:bias, and files have
 /// any name.
-bool may_be_number(std::string_view name) {
-  const OptionDescriptor* const option = find_setting(name);
+bool may_be_number(const OptionDescriptor* option) {
   return option == nullptr || option->kind == engine::OptionKind::integer || option->kind == engine::OptionKind::number;
-}
-
-/// True for settings whose values contain commas: stop, stop_token_ids, logit_bias.
-bool may_be_list(std::string_view name) {
-  return has(engine::sampling_option_table(), name) && find_setting(name)->kind == engine::OptionKind::text;
 }
 
 /// Returns the end of the first value: its comma or, for "[1,2],[3]", the comma after the closing bracket. Brackets in JSON
@@ -86,9 +80,9 @@ const std::map<std::string, std::string_view, std::less<>> kFixed = {
     {"reasoning_parser", kOfChats}};
 
 /// Sets one setting of a cell.
-Result<void> set(SweepCell& cell, std::string_view name, std::string_view value) {
+Result<void> set(SweepCell& cell, std::string_view name, std::string_view value, SamplingTable sampling) {
   if (has(workload_option_table(), name)) return set_option(cell.workload, name, value);
-  if (has(engine::sampling_option_table(), name)) return engine::set_option(cell.sampling, name, value);
+  if (find_sampling_field(sampling, name) != nullptr) return engine::set_option(cell.sampling, name, value, sampling);
   return engine::set_option(cell.options, name, value);
 }
 
@@ -148,12 +142,15 @@ bool can_vary(std::string_view name, bool of_target) {
   return kFixed.find(name) == kFixed.end() && !(of_target && has(engine::engine_option_table(), name));
 }
 
-Result<SweepVariable> parse_variable(std::string_view text) {
+Result<SweepVariable> parse_variable(std::string_view text, SamplingTable sampling) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) return refuse(fmt::format("'{}' is not name=value,value", text), "--var");
   SweepVariable variable{.name = std::string(text.substr(0, equals)), .values = {}};
   std::replace(variable.name.begin(), variable.name.end(), '-', '_');
-  const bool is_number = may_be_number(variable.name), is_list = may_be_list(variable.name);
+  const engine::SamplingField* const field = find_sampling_field(sampling, variable.name);
+  const bool is_number = may_be_number(field != nullptr ? &field->option : find_setting(variable.name));
+  // Values of stop, stop_token_ids and logit_bias contain commas.
+  const bool is_list = field != nullptr && field->option.kind == engine::OptionKind::text;
   for (std::string_view rest = text.substr(equals + 1);;) {
     const std::size_t comma = is_list ? end_of_list(rest) : rest.find(',');
     if (comma != rest.npos && rest[comma] != ',')
@@ -224,7 +221,7 @@ Result<void> check_replay(const SweepPlan& plan) {
 
 }  // namespace
 
-Result<void> check(const SweepPlan& plan) {
+Result<void> check(const SweepPlan& plan, SamplingTable sampling) {
   if (plan.variables.size() > kMaxVariables) {
     return refuse(fmt::format("at most {} variables, got {}", kMaxVariables, plan.variables.size()), "variables");
   }
@@ -235,9 +232,8 @@ Result<void> check(const SweepPlan& plan) {
   if (plan.repeats < 1 || plan.repeats > 1000)
     return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
   std::vector<OptionDescriptor> known(workload_option_table().begin(), workload_option_table().end());
-  for (const auto& table : {engine::engine_option_table(), engine::sampling_option_table()}) {
-    known.insert(known.end(), table.begin(), table.end());
-  }
+  known.insert(known.end(), engine::engine_option_table().begin(), engine::engine_option_table().end());
+  for (const engine::SamplingField& field : sampling) known.push_back(field.option);
   for (std::size_t i = 0; i < plan.variables.size(); ++i) {
     const SweepVariable& variable = plan.variables[i];
     if (!has(known, variable.name)) return tl::unexpected(engine::unknown_option(variable.name, known));
@@ -266,12 +262,12 @@ Result<void> check(const SweepPlan& plan) {
   return check_effects(plan);
 }
 
-Result<void> check_values(const SweepPlan& plan) {
+Result<void> check_values(const SweepPlan& plan, SamplingTable sampling) {
   const SweepCell any{.values = {}, .options = plan.options, .sampling = plan.sampling, .workload = plan.workload};
   for (const SweepVariable& variable : plan.variables) {
     for (const std::string& value : variable.values) {
       SweepCell cell = any;
-      const Result<void> fits = set(cell, variable.name, value);
+      const Result<void> fits = set(cell, variable.name, value, sampling);
       if (!fits && !number_of(value, variable.name)) return fits;
     }
   }
@@ -307,13 +303,13 @@ std::vector<std::pair<std::string, std::string>> values_of(const SweepPlan& plan
   return values;
 }
 
-Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
+Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index, SamplingTable sampling) {
   SweepCell cell{.index = index,
                  .values = values_of(plan, index),
                  .options = plan.options,
                  .sampling = plan.sampling,
                  .workload = plan.workload};
-  for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
+  for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value, sampling));
   LATHE_TRY_VOID(check_lengths(cell.workload));
   LATHE_TRY_VOID(check_saturation(cell.workload));
   if (plan.target.url.empty()) LATHE_TRY_VOID(engine::validate(cell.options));

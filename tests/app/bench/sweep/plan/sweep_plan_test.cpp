@@ -4,6 +4,7 @@
 #include <QTest>
 #include <set>
 
+#include "app/api/workload_field.h"
 #include "app/bench/sweep/load/sweep.h"
 
 using namespace lathe::app;
@@ -139,6 +140,38 @@ class SweepPlanTest : public QObject {
     QCOMPARE(told({{"rate", {"1"}}, {"load", {"concurrency", "poisson"}}}, {}), std::string());
     QVERIFY(told({}, {.too_long = "cut"}, "http://there:1").starts_with("must be fail"));
     QCOMPARE(told({}, {.too_long = "cut"}), std::string());
+  }
+
+  void settings_that_conflict_are_reset_and_others_stay() {
+    const auto reset = [](SweepWorkload work, bool of_target = false) {
+      reset_conflicts(work, of_target);
+      return work;
+    };
+    SweepWorkload work;
+    work.shared_prefix = 0.5;
+    work.turns = 3;
+    work.too_long = "cut";
+    work.trace = "trace.csv";
+    QCOMPARE(reset(work).shared_prefix, 0.5);
+    QCOMPARE(reset(work).turns, std::int64_t{3});
+    QCOMPARE(reset(work).too_long, std::string("cut"));
+    QVERIFY(reset(work).trace.empty());  // it is for load replay
+    QCOMPARE(reset(work, true).too_long, std::string("fail"));
+    for (const char* load : {"concurrency", "constant", "replay", "saturation"}) {
+      for (const char* dataset : {"", "prompts.txt"}) {
+        work.load = load;
+        work.dataset = dataset;
+        for (const bool of_target : {false, true}) {
+          SweepPlan plan = plan_of({});
+          if (of_target) plan.target.url = "http://there:1";
+          plan.workload = work;
+          QVERIFY2(!refusal(plan).empty() || std::string(load) == "replay", load);
+          plan.workload = reset(work, of_target);
+          QCOMPARE(refusal(plan), std::string());
+          QCOMPARE(plan.workload.dataset, std::string(dataset));
+        }
+      }
+    }
   }
 
   void lengths_are_spread_no_further_than_their_distribution_goes() {
