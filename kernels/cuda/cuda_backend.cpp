@@ -28,15 +28,15 @@ std::span<const T> checked(std::span<const T> rows, std::int64_t count, std::int
 
 CudaBackend::CudaBackend(int n_threads) : pool_(n_threads > 0 ? n_threads : n_physical_cores()) {
   cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "asking for the device");
+  check(cudaGetDeviceProperties(&device, 0), "querying the device");
   info_ = info_of(device, pool_.n_threads());
   n_processors_ = device.multiProcessorCount;
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
 }
 
 CudaBackend::~CudaBackend() {
   finish();
-  check(cudaStreamDestroy(stream_), "ending a stream");
+  check(cudaStreamDestroy(stream_), "destroying a stream");
 }
 
 std::optional<std::int64_t> CudaBackend::free_bytes() const { return static_cast<std::int64_t>(free_device_bytes()); }

@@ -12,7 +12,7 @@ constexpr std::size_t kLeftAlone = std::size_t{256} << 20;
 /// Frees memory after all streams have finished, since their work may still use it.
 void give_back(void* data) {
   check(cudaDeviceSynchronize(), "an operation");
-  check(cudaFree(data), "giving memory back");
+  check(cudaFree(data), "freeing memory");
 }
 
 void free_managed(void* data, std::size_t) { give_back(data); }
@@ -21,7 +21,7 @@ void free_managed(void* data, std::size_t) { give_back(data); }
 
 std::size_t free_device_bytes() {
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  check(cudaMemGetInfo(&free, &total), "querying the free memory");
   return free > kLeftAlone ? free - kLeftAlone : 0;
 }
 
