@@ -49,38 +49,42 @@ constexpr std::array kFields = {
                   &SamplingParams::temperature},
     SamplingField{describe("top_k", integer, "Keeps the k most probable tokens; 0 or -1: off.", -1, kMaxInteger),
                   &SamplingParams::top_k},
-    SamplingField{describe("top_p", number, "Keeps the most probable tokens up to this mass; 1: off.", 1e-6, 1),
+    SamplingField{describe("top_p", number, "Keeps the most probable tokens up to this probability mass; 1: off.", 1e-6, 1),
                   &SamplingParams::top_p},
-    SamplingField{describe("min_p", number, "Drops tokens below this share of the best one's probability; 0: off.", 0, 1),
+    SamplingField{describe("min_p", number,
+                           "Drops tokens whose probability is below this share of the most probable one's; 0: off.", 0, 1),
                   &SamplingParams::min_p},
-    SamplingField{describe("presence_penalty", number, "Taken off the logit of each generated token; 0: off.", -2, 2),
+    SamplingField{describe("presence_penalty", number,
+                           "Subtracted once from the logit of each token that was generated; 0: off.", -2, 2),
                   &SamplingParams::presence_penalty},
-    SamplingField{
-        describe("frequency_penalty", number, "Taken off once for each time a token was generated; 0: off.", -2, 2),
-        &SamplingParams::frequency_penalty},
-    SamplingField{
-        describe("repetition_penalty", number, "Weakens tokens of prompt and answer by this factor; 1: off.", 0.01, 100),
-        &SamplingParams::repetition_penalty},
-    SamplingField{describe("seed", text, "Whole number from -2^63 to 2^64 - 1; empty or -1: drawn once a request."),
+    SamplingField{describe("frequency_penalty", number,
+                           "Subtracted from the logit of a token once for each time it was generated; 0: off.", -2, 2),
+                  &SamplingParams::frequency_penalty},
+    SamplingField{describe("repetition_penalty", number,
+                           "Makes tokens of the prompt and the answer less likely by this factor; 1: off.", 0.01, 100),
+                  &SamplingParams::repetition_penalty},
+    SamplingField{describe("seed", text,
+                           "Seed of a request, a whole number from -2^63 to 2^64 - 1; empty or -1: drawn once per request."),
                   &SamplingParams::seed},
-    SamplingField{describe("stop", text, "One string that ends the answer, or a JSON list of up to 16."),
+    SamplingField{describe("stop", text, "A string that ends the answer, or a JSON list of up to 16 strings."),
                   &SamplingParams::stop},
-    SamplingField{describe("stop_token_ids", text, "Ids that end the answer, with commas between."),
+    SamplingField{describe("stop_token_ids", text, "Comma-separated token IDs that end the answer."),
                   &SamplingParams::stop_token_ids},
     SamplingField{describe("include_stop_str_in_output", boolean, "Keep the stop string in the answer."),
                   &SamplingParams::include_stop_str_in_output},
-    SamplingField{describe("ignore_eos", boolean, "Go on after an end-of-sequence token."), &SamplingParams::ignore_eos},
-    SamplingField{
-        describe("max_tokens", integer, "Tokens to generate at most; 0: until the context is full.", 0, kMaxInteger),
-        &SamplingParams::max_tokens},
+    SamplingField{describe("ignore_eos", boolean, "Continue after an end-of-sequence token."), &SamplingParams::ignore_eos},
+    SamplingField{describe("max_tokens", integer, "Maximum number of tokens to generate; 0: until the context is full.", 0,
+                           kMaxInteger),
+                  &SamplingParams::max_tokens},
     SamplingField{describe("min_tokens", integer, "Tokens to generate before the answer may end.", 0, kMaxInteger),
                   &SamplingParams::min_tokens},
     SamplingField{describe("logprobs", integer, "Alternatives to report for each generated token; empty: none.", 0, 20),
                   &SamplingParams::logprobs},
     SamplingField{describe("prompt_logprobs", integer, "Alternatives to report for each prompt token; empty: none.", 0, 20),
                   &SamplingParams::prompt_logprobs},
-    SamplingField{describe("logit_bias", text, "Added to logits, as id:bias with commas between; -100 to 100."),
-                  &SamplingParams::logit_bias},
+    SamplingField{
+        describe("logit_bias", text, "Comma-separated id:bias pairs that are added to logits; each bias from -100 to 100."),
+        &SamplingParams::logit_bias},
     SamplingField{describe("skip_special_tokens", boolean, "Leave control tokens out of the text."),
                   &SamplingParams::skip_special_tokens},
 };
@@ -159,8 +163,8 @@ Result<std::vector<std::int32_t>> parse_ids(std::string_view value) {
   std::vector<std::int32_t> ids;
   for (const std::string_view piece : split_list(value)) {
     if (!read_whole(piece, ids.emplace_back())) {
-      return refuse("stop_token_ids", fmt::format("stop_token_ids must be token ids with commas between, got \"{}\"",
-                                                  printable_excerpt(piece)));
+      return refuse("stop_token_ids",
+                    fmt::format("stop_token_ids must be comma-separated token IDs, got \"{}\"", printable_excerpt(piece)));
     }
   }
   return ids;
@@ -174,8 +178,8 @@ Result<std::vector<std::pair<std::int32_t, float>>> parse_bias(std::string_view 
     if (id.size() >= 2 && id.front() == '"' && id.back() == '"') id = id.substr(1, id.size() - 2);
     auto& [token, bias] = biases.emplace_back();
     if (colon == piece.npos || !read_whole(id, token) || !read_whole(trimmed(piece.substr(colon + 1)), bias)) {
-      return refuse("logit_bias", fmt::format("logit_bias must be id:bias pairs with commas between, got \"{}\"",
-                                              printable_excerpt(piece)));
+      return refuse("logit_bias",
+                    fmt::format("logit_bias must be comma-separated id:bias pairs, got \"{}\"", printable_excerpt(piece)));
     }
   }
   return biases;
@@ -249,13 +253,13 @@ Result<void> check_stop(const SamplingParams& params) {
 
 Result<void> check_id(std::string_view field, std::int32_t id, std::int64_t vocab_size) {
   if (id >= 0 && id < vocab_size) return {};
-  return refuse(field, fmt::format("{}: token id {} is not in the vocabulary (0 to {})", field, id, vocab_size - 1));
+  return refuse(field, fmt::format("{}: token ID {} is not in the vocabulary (0 to {})", field, id, vocab_size - 1));
 }
 
 Result<void> check_ids(const SamplingParams& params, std::int64_t vocab_size) {
   if (params.stop_token_ids.size() > kMaxStopIds) {
-    return refuse("stop_token_ids",
-                  fmt::format("stop_token_ids may hold at most {} ids, got {}", kMaxStopIds, params.stop_token_ids.size()));
+    return refuse("stop_token_ids", fmt::format("stop_token_ids may hold at most {} token IDs, got {}", kMaxStopIds,
+                                                params.stop_token_ids.size()));
   }
   for (const std::int32_t id : params.stop_token_ids) LATHE_TRY_VOID(check_id("stop_token_ids", id, vocab_size));
   if (params.logit_bias.size() > kMaxBiases) {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/api/embed.h"
-#include "engine/serve/pooling_config.h"
 #include "engine/serve/load_runner.h"
+#include "engine/serve/pooling_config.h"
 
 namespace lathe::engine {
 namespace {
@@ -70,13 +70,14 @@ class ModelEmbedder final : public Embedder {
   Result<void> check(std::span<const std::int32_t> ids) const {
     if (ids.empty()) return fail(ErrorCode::invalid_argument, "a text without tokens has no vector");
     if (std::ssize(ids) > info_.max_tokens) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("the text has {} tokens, the model reads at most {}; cut it", ids.size(), info_.max_tokens));
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("the text has {} tokens, but the model reads at most {}; shorten it", ids.size(), info_.max_tokens));
     }
     for (const std::int32_t id : ids) {
       if (id < 0 || id >= runner_->limits().vocab_size) {
         return fail(ErrorCode::invalid_argument,
-                    fmt::format("token id {} is not in the vocabulary of {}", id, runner_->limits().vocab_size));
+                    fmt::format("token ID {} is not in the vocabulary of {} tokens", id, runner_->limits().vocab_size));
       }
     }
     return {};

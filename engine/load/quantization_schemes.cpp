@@ -51,10 +51,10 @@ Result<QuantizationConfig> with_scheme(Json json, std::string where) {
   for (const QuantizationScheme* scheme : kSchemes) {
     if (scheme->method == name) return QuantizationConfig{std::move(json), std::move(where), scheme};
   }
-  return fail(
-      ErrorCode::model_refused,
-      fmt::format("asks for what is not there yet: weights quantized by \"{:.64}\" (known: {})", name, known_methods()),
-      where);
+  return fail(ErrorCode::model_refused,
+              fmt::format("asks for features that are not supported: weights quantized by \"{:.64}\" (known: {})", name,
+                          known_methods()),
+              where);
 }
 
 /// Finds the quantization config: in config.json, in its text_config (models that also see), or in a scheme's own file.

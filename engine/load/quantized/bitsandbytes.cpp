@@ -150,7 +150,7 @@ Result<void> join_8bit(const std::string& module, double threshold, TensorParts&
   LATHE_TRY(const StoredTensor* scales, parts.of_type(module + ".SCB", "F32"));
   const StoredTensor* order = parts.find(module + ".weight_format");
   if (order != nullptr && (order->bytes.size() != 1 || order->bytes[0] != std::byte{0})) {
-    return parts.refuse(*order, "codes that lie otherwise than row after row are not there yet");
+    return parts.refuse(*order, "codes in another order than row by row are not supported");
   }
   LATHE_TRY(CodedTensor coded,
             coded_of({.kind = CodeEncoding::llm_int8, .codes = codes, .scales = scales, .block = {1, kAll}}, parts));

@@ -146,7 +146,7 @@ Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
                          group.value("format", Json()) == first.value("format", Json());
     if (!is_same) {
       return fail(ErrorCode::model_refused,
-                  "asks for what is not there yet: groups of layers that are quantized differently", place);
+                  "asks for features that are not supported: groups of layers that are quantized differently", place);
     }
     if (!scheme) {
       LATHE_TRY(scheme, read_group(group, place, format));
@@ -214,7 +214,7 @@ Result<void> join_packed(const Scheme& scheme, const std::string& module, Tensor
   const StoredTensor* zeros = nullptr;
   if (!scheme.is_symmetric) {
     LATHE_TRY(zeros, parts.of_type(module + ".weight_zero_point", "I32"));
-    if (rows != 1) return parts.refuse(*zeros, "zero points of more than a row are not there yet");
+    if (rows != 1) return parts.refuse(*zeros, "zero points that more than one row shares are not supported");
     LATHE_TRY_VOID(parts.check_shape(*zeros, {groups_in(n, scheme.per_word()), n_groups}));
   }
   CodedTensor coded{.form = fmt::format("compressed {} bits blocks of {} {}", scheme.bits, rows, group),

@@ -159,10 +159,9 @@ class QualityCommandsTest : public QObject {
       all.insert(all.end(), more.begin(), more.end());
       return run_cli(all);
     };
-    QCOMPARE(
-        warning(with(eval, {"--keep-head", "--bnb-4bit-quant-type", "nf4", "--no-quantization-zero-point"})),
-        std::string("Warning: without effect: --bnb-4bit-quant-type (it is of quantization bitsandbytes_4bit), --keep-head "
-                    "(the head is not quantized anyway)"));
+    QCOMPARE(warning(with(eval, {"--keep-head", "--bnb-4bit-quant-type", "nf4", "--no-quantization-zero-point"})),
+             std::string("Warning: without effect: --bnb-4bit-quant-type (it applies only to quantization "
+                         "bitsandbytes_4bit), --keep-head (the output head is not quantized anyway)"));
     QCOMPARE(warning(with(eval, {"--keep-head", "--quantization", "int8_g32"})), std::string());
     QCOMPARE(warning(with(eval, {"--keep-head", "--quiet"})), std::string());
     // What one of several is changed by has an effect.

@@ -165,7 +165,7 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   };
   row("gptq-4bit", "quant_method", R"("quip")", "weights quantized by \"quip\" (known: gptq");
   row("gptq-4bit", "quant_method", "null", "missing: quant_method");
-  row("gptq-4bit", "bits", "3", "asks for what is not there yet: codes of 3 bits (bits)");
+  row("gptq-4bit", "bits", "3", "asks for features that are not supported: codes of 3 bits (bits)");
   row("gptq-4bit", "bits", "null", "missing: bits");
   row("gptq-4bit", "bits", R"("4")", "bits: got \"4\", expected an integer");
   row("gptq-4bit", "group_size", "0", "group_size: got 0");
@@ -198,7 +198,8 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "config_groups/group_0/weights/dynamic", "true", "found while the model runs (dynamic)");
   row("compressed-w8a8", "config_groups/group_0/weights/wing", "1", "an unknown setting (wing)");
   row("compressed-w8a8", "config_groups/group_0/output_activations", R"({"num_bits": 8})", "rounded outputs");
-  row("compressed-w8a8", "config_groups/group_1", R"({"weights": {"num_bits": 4}})", "group_1: asks for what is not there");
+  row("compressed-w8a8", "config_groups/group_1", R"({"weights": {"num_bits": 4}})",
+      "group_1: asks for features that are not supported");
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
@@ -206,11 +207,11 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
       R"({"num_bits": 4, "strategy": "block", "block_structure": [8, 16]})",
       "packed codes with scales of blocks (strategy block, block_structure [8, 16])");
   row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false",
-      "not there yet: zero points in marlin-24 (symmetric)");
+      "not supported: zero points in marlin-24 (symmetric)");
   row("compressed-marlin-24", "config_groups/group_0/weights/actorder", R"("group")",
-      "not there yet: an order of groups in marlin-24 (actorder)");
+      "not supported: an order of groups in marlin-24 (actorder)");
   row("compressed-marlin-24", "config_groups/group_0/weights/strategy", R"("tensor")",
-      "not there yet: scales that rows share in marlin-24 (strategy)");
+      "not supported: scales that rows share in marlin-24 (strategy)");
   row("fp8", "activation_scheme", R"("sometimes")", "activations scaled otherwise (activation_scheme sometimes)");
   row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
   row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
