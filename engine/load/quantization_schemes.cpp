@@ -85,7 +85,7 @@ std::string words_of(const StoredTensor& tensor) {
   if (coded.block > 0) {
     words += fmt::format(", blocks of {}", coded.block);
   } else if (!coded.group_of.empty()) {
-    words += fmt::format(", groups of {} in an order of their own (desc_act)", coded.group);
+    words += fmt::format(", groups of {} in activation order (desc_act)", coded.group);
   } else {
     words += coded.n_groups > 1 ? fmt::format(", groups of {}", coded.group) : std::string(", no groups");
   }
@@ -115,7 +115,7 @@ Result<void> join_quantized(const ModelFolder& folder, Checkpoint& checkpoint) {
   TensorParts parts(checkpoint);
   LATHE_TRY_VOID(config.scheme->join(reader, parts));
   if (parts.n_joined() == 0) {
-    return fail(ErrorCode::model_refused, fmt::format("says {}, but no tensor is quantized so", config.scheme->method),
+    return fail(ErrorCode::model_refused, fmt::format("says {}, but no tensor is quantized that way", config.scheme->method),
                 config.where);
   }
   LATHE_TRY_VOID(parts.put_back(checkpoint));

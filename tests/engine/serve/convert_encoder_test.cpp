@@ -185,7 +185,7 @@ class ConvertEncoderTest : public QObject {
     QTest::newRow("ReLU") << "bert-plain"
                           << "hidden_act";
     QTest::newRow("RoBERTa") << "roberta"
-                             << "RobertaModel is not written to GGUF files";
+                             << "RobertaModel cannot be written to GGUF files";
   }
   void what_a_file_cannot_say_is_refused() {
     QFETCH(QString, encoder);
