@@ -87,9 +87,10 @@ class Calibration {
     if (plan_.n_rows() == 0) return fail(ErrorCode::invalid_argument, "there is no text to calibrate with", "calibration");
     for (const std::int32_t id : plan_.token_ids) {
       if (id >= 0 && id < config_.vocab_size) continue;
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("token {} in a text to calibrate with, the embeddings have {} rows", id, config_.vocab_size),
-                  "calibration");
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("the calibration text has the token {}, but the embeddings have {} rows", id, config_.vocab_size),
+          "calibration");
     }
     return {};
   }
@@ -97,8 +98,8 @@ class Calibration {
   Result<void> check_norms() const {
     if (can_smooth(config_)) return {};
     return fail(ErrorCode::invalid_argument,
-                fmt::format("{} has no norm of its own before each of its products, so nothing can take the range of "
-                            "activations; take dynamic_int8 or int8_g32",
+                fmt::format("{} has no separate norm before each of its products, so the range of activations cannot be "
+                            "moved; use dynamic_int8 or int8_g32",
                             config_.architecture->name),
                 "quantization smoothquant");
   }
@@ -116,7 +117,7 @@ class Calibration {
     const kernels::StepShape step = step_shape(config_, storage_, plan_.n_rows());
     if (backend_.reserve(step)) return {};
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("no memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
+                fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
   }
 
   Result<TensorView> read(const PlannedWeight& weight) {

@@ -380,7 +380,7 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
   expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close) &&
              is_close(a.rounded_alibi_scale, b.rounded_alibi_scale),
          "ALiBi");
-  expect(a.normalises_head == b.normalises_head, "rows of the head");
+  expect(a.normalises_head == b.normalises_head, "rows of the output head");
   expect(a.residual == b.residual, "use_parallel_residual");
   expect(a.qk_norm == b.qk_norm, "norms of Q and K");
   expect(is_close(a.attention_scale, b.attention_scale), "scale of attention");

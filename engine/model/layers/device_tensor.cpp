@@ -39,7 +39,8 @@ Result<DeviceTensor> DeviceTensor::allocate(kernels::Backend& backend, Dtype dty
   tensor.view_ = TensorView(nullptr, dtype, shape);
   tensor.buffer_ = backend.allocate(tensor.view_.n_bytes());
   if (!tensor.buffer_) {
-    return fail(ErrorCode::resource_exhausted, fmt::format("no memory for {} bytes", tensor.view_.n_bytes()), "model");
+    return fail(ErrorCode::resource_exhausted, fmt::format("not enough memory for {} bytes", tensor.view_.n_bytes()),
+                "model");
   }
   tensor.view_.data = tensor.buffer_.data();
   return tensor;

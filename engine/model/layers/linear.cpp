@@ -17,7 +17,8 @@ Result<Linear> Linear::create(kernels::Backend& backend, const MatrixForm& form,
   Linear linear;
   linear.matrix_ = backend.make_packed(form.format, shape.n, shape.k);
   if (linear.matrix_ == nullptr) {
-    return fail(ErrorCode::resource_exhausted, fmt::format("no memory for a matrix [{}, {}]", shape.n, shape.k), "model");
+    return fail(ErrorCode::resource_exhausted, fmt::format("not enough memory for a matrix [{}, {}]", shape.n, shape.k),
+                "model");
   }
   if (form.is_ordered) {
     LATHE_TRY(linear.order_, DeviceTensor::allocate(backend, Dtype::i32, {shape.k}));

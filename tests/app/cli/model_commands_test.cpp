@@ -432,7 +432,7 @@ void ModelCommandsTest::inspect_tells_of_quantized_folders() {
            kept.c_str());
   const std::string cut = told("bnb-nf4-over-rows");
   QVERIFY2(has(cut, "quantized    bitsandbytes: 7 nf4, blocks of 64; what can stays so, as nf4\n"), cut.c_str());
-  QVERIFY2(has(cut, "tensors: their blocks run on over the ends of rows"), cut.c_str());
+  QVERIFY2(has(cut, "tensors: their blocks cross the ends of rows"), cut.c_str());
 }
 
 void ModelCommandsTest::inspect_shows_one_quantization() {

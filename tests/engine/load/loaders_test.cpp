@@ -150,7 +150,7 @@ void LoadersTest::L14_a_missing_file_of_what_nobody_needs_is_a_warning() {
   model.edit(kIndex, [](Json& index) { index["weight_map"]["vision.proj.weight"] = "vision.safetensors"; });
   const auto warnings = warnings_of_model(model);
   QVERIFY2(contains(warnings,
-                    "a tensor that LlamaForCausalLM does not need is missing: vision.safetensors: vision.proj.weight: file"),
+                    "a tensor is missing that LlamaForCausalLM does not need: vision.safetensors: vision.proj.weight: file"),
            warnings.c_str());
 }
 

@@ -309,7 +309,7 @@ void DocksTest::the_inspector_says_why() {
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
   auto* why = fixture->find<ui::WhyList>("requests.why");
   QVERIFY(why->isVisible());
-  QTRY_VERIFY2(why->text().contains("Nobody ahead."), qPrintable(why->text()));
+  QTRY_VERIFY2(why->text().contains("No request ahead."), qPrintable(why->text()));
   const auto n_prompt = fixture->engine()->submitted().back().prompt_token_ids.size();
   const QString first = QString("First token; %1 prompt tokens computed.").arg(n_prompt);
   QTRY_VERIFY2(why->text().contains(first), qPrintable(why->text()));
