@@ -265,7 +265,7 @@ class QualityCommandsTest : public QObject {
     QCOMPARE(run_cli({"convert", tiny_model_path()}).code, 2);  // no --output
     const CliRun groups =
         run_cli({"convert", tiny_model_path(), "--quantization", "int8_g64", "--output", path("groups.gguf")});
-    QVERIFY(groups.code != 0 && groups.err.find("int8_g64 have no place") != std::string::npos);
+    QVERIFY(groups.code != 0 && groups.err.find("int8_g64 have no equivalent") != std::string::npos);
     QVERIFY(!std::filesystem::exists(path("groups.gguf")));
   }
 

@@ -168,8 +168,8 @@ class ConvertEncoderTest : public QObject {
     const auto report = convert(folder.path(), path("told.gguf"));
     QVERIFY2(report.has_value(), refusal_in(report).c_str());
     QCOMPARE(report->notes.size(), std::size_t{2});
-    VERIFY_HAS(report->notes.front(), "they have length 1");
-    VERIFY_HAS(report->notes.back(), "at 64 tokens");
+    VERIFY_HAS(report->notes.front(), "from this file have length 1");
+    VERIFY_HAS(report->notes.back(), "to 64 tokens");
     const auto want = open(folder.path(), "float32"), got = open(path("told.gguf"), "float32");
     auto vector = vector_of(*want, 9);
     double squares = 0;

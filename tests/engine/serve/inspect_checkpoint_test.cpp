@@ -101,11 +101,11 @@ void InspectCheckpointTest::a_folder_that_is_no_model_says_what_it_is_data() {
   row("adapter", "adapter_config.json", R"({"base_model_name_or_path": "org/base"})",
       "adapter_config.json: this is an adapter (LoRA) for org/base, not a model; merge it");
   row("broken adapter", "adapter_config.json", "{", "adapter_config.json: this is an adapter (LoRA), not a model");
-  row("names of Mistral", "params.json", "{}", "config.json: file is missing; params.json is of weights");
+  row("names of Mistral", "params.json", "{}", "config.json: file is missing; params.json belongs to weights");
   row("answer", "config.json", R"({"error": "Repository not found"})",
-      "config.json: is a server's error message, not a configuration ({\"error\":\"Repository not found\"})");
+      "config.json: is the error message of a server, not a configuration ({\"error\":\"Repository not found\"})");
   row("download", "config.json.part", "{", "config.json.part is an unfinished download");
-  row("nothing", "notes.txt", "", "config.json: file is missing; a model's folder has it next to the weights");
+  row("nothing", "notes.txt", "", "config.json: file is missing; the folder of a model has it next to the weights");
 }
 
 void InspectCheckpointTest::a_folder_that_is_no_model_says_what_it_is() {

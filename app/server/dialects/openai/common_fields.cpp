@@ -164,8 +164,8 @@ engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::opt
   }
   if (n_least > left) {
     return refuse(
-        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, {} of them are the prompt's", left,
-                    n_least, limit, n_prompt),
+        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, and {} of them are the prompt's",
+                    left, n_least, limit, n_prompt),
         "min_tokens");
   }
   return std::min(fields.max_tokens ? asked : default_max_tokens.value_or(left), left);
