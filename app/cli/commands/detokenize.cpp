@@ -50,7 +50,7 @@ Result<std::vector<std::int32_t>> ids_of_text(const TokenizerCommand& command, s
     std::int64_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size()) {
-      return engine::fail(ErrorCode::invalid_argument, fmt::format("\"{}\" is no token id", word.substr(0, 64)));
+      return engine::fail(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a token ID", word.substr(0, 64)));
     }
     LATHE_TRY_VOID(check_id(command, id));
     ids.push_back(static_cast<std::int32_t>(id));

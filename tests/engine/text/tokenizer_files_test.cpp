@@ -155,12 +155,12 @@ class TokenizerFilesTest : public QObject {
     row("id", "tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "<x>"}}})",
         "added_tokens_decoder.x is left out");
     row("negative id", "tokenizer_config.json", R"({"added_tokens_decoder": {"-5": {"content": "<x>"}}})",
-        "this is no token id");
+        "this is not a token ID");
     row("no content", "tokenizer_config.json", R"({"added_tokens_decoder": {"400": {"text": "<x>"}}})",
         "must have a \"content\"");
     row("list", "tokenizer_config.json", R"({"added_tokens_decoder": []})", "must be an object");
-    row("text as id", "added_tokens.json", R"({"<x>": "400"})", "\"<x>\" is left out: its id is no token id");
-    row("NaN as id", "added_tokens.json", R"({"<x>": NaN})", "its id is no token id");
+    row("text as id", "added_tokens.json", R"({"<x>": "400"})", "\"<x>\" is left out: its ID is not a token ID");
+    row("NaN as id", "added_tokens.json", R"({"<x>": NaN})", "its ID is not a token ID");
   }
   void entries_that_are_wrong_are_left_out() {
     QFETCH(QString, name);
