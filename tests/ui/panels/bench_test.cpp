@@ -375,7 +375,7 @@ void BenchTest::a_machine_that_disturbs_is_told_in_the_head() {
   report.cells[0].warnings = {{"other_load", 0.25}};
   show();
   QVERIFY(!line->isHidden());
-  QVERIFY2(line->text().contains("others took 25 % of the processors"), qPrintable(line->text()));
+  QVERIFY2(line->text().contains("other programs took 25 % of the processors"), qPrintable(line->text()));
 }
 
 /// A journal whose runs have a divergence, as a sweep on a text leaves it.

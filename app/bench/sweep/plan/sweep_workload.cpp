@@ -28,38 +28,37 @@ using enum engine::OptionKind;
 constexpr std::array kWorkloadFields = {
     WorkloadField{{"prompt_tokens", scheduling, integer, "Tokens of a prompt.", 1, 1 << 20}, &SweepWorkload::prompt_tokens},
     WorkloadField{{"output_tokens", scheduling, integer, "Tokens of an answer.", 1, 1 << 20}, &SweepWorkload::output_tokens},
-    WorkloadField{{"length_spread", scheduling, number,
-                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs, N being 1 at most. Of "
-                   "length_distribution lognormal it is their coefficient of variation: sigma over mean.",
-                   0, 10},
-                  &SweepWorkload::length_spread},
+    WorkloadField{
+        {"length_spread", scheduling, number,
+         "Spread of the lengths of prompts and answers: they are drawn uniformly from 1 - N to 1 + N times the mean, with N "
+         "at most 1. For length_distribution lognormal it is the coefficient of variation: sigma over mean.",
+         0, 10},
+        &SweepWorkload::length_spread},
     WorkloadField{{"length_distribution", scheduling, choice,
-                   "How lengths are drawn: uniform, evenly around the mean, or lognormal, as lengths of real requests are: "
-                   "most are short and a few very long. Either has the mean that prompt_tokens and output_tokens say.",
+                   "How lengths are drawn. uniform: evenly around the mean; lognormal: like the lengths of real requests, "
+                   "most of which are short and a few very long. The means are prompt_tokens and output_tokens.",
                    0, 0, "uniform|lognormal"},
                   &SweepWorkload::length_distribution},
     WorkloadField{{"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
                   &SweepWorkload::shared_prefix},
-    WorkloadField{
-        {"too_long", scheduling, choice,
-         "What becomes of a request that the context does not hold: fail ends its cell, cut takes what fits, of its "
-         "answer half of the context at most. Of a target the context is not known.",
-         0, 0, "fail|cut"},
-        &SweepWorkload::too_long},
+    WorkloadField{{"too_long", scheduling, choice,
+                   "What happens to a request that does not fit into the context: fail ends its cell, cut shortens it to "
+                   "what fits, its answer to half of the context at most. The context of a target is unknown.",
+                   0, 0, "fail|cut"},
+                  &SweepWorkload::too_long},
     WorkloadField{{"requests", scheduling, integer,
-                   "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation the least of each "
-                   "trial; 0: as many as come in five seconds, at least 40.",
+                   "Requests of a run; 0: twice the concurrency, at least 4. For load saturation, the minimum of each "
+                   "trial; 0: as many as arrive in five seconds, at least 40.",
                    0, 1 << 20},
                   &SweepWorkload::requests},
-    WorkloadField{
-        {"load", scheduling, choice,
-         "When requests are sent. saturation searches the highest rate of Poisson arrivals that the goal holds, or "
-         "without one the highest at which requests are completed as fast as they come: max_rate.",
-         0, 0, "concurrency|constant|poisson|replay|saturation"},
-        &SweepWorkload::load},
-    WorkloadField{{"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
+    WorkloadField{{"load", scheduling, choice,
+                   "When requests are sent. saturation searches max_rate, the highest rate of Poisson arrivals that meets "
+                   "the goal, or, without a goal, the highest rate at which requests are completed as fast as they arrive.",
+                   0, 0, "concurrency|constant|poisson|replay|saturation"},
+                  &SweepWorkload::load},
+    WorkloadField{{"concurrency", scheduling, integer, "Concurrent requests, for load concurrency.", 1, 4096},
                   &SweepWorkload::concurrency},
-    WorkloadField{{"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
+    WorkloadField{{"rate", scheduling, number, "Requests per second, for load constant or poisson.", 0.001, 100'000},
                   &SweepWorkload::rate},
     WorkloadField{
         {"dataset", scheduling, text,
@@ -69,16 +68,16 @@ constexpr std::array kWorkloadFields = {
         &SweepWorkload::dataset},
     WorkloadField{{"trace", scheduling, text,
                    "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, Azure's CSV, or "
-                   "Mooncake's JSONL, whose hash_ids say which prompts begin alike.",
+                   "Mooncake's JSONL, whose hash_ids say which prompts share a beginning.",
                    0, 0},
                   &SweepWorkload::trace},
-    WorkloadField{{"time_scale", scheduling, number, "Times of the trace are multiplied by this: 0.5 is twice as fast.",
-                   0.0001, 10'000},
-                  &SweepWorkload::time_scale},
+    WorkloadField{
+        {"time_scale", scheduling, number, "Factor on the times of the trace: 0.5 is twice as fast.", 0.0001, 10'000},
+        &SweepWorkload::time_scale},
     WorkloadField{{"turns", scheduling, integer,
-                   "Turns of a conversation: the prompt of each is all that was said before and new tokens, so that the "
-                   "prefix cache is of use. Requests, concurrency and rate then count conversations; of a dataset those of "
-                   "its conversations that have fewer end earlier.",
+                   "Turns of a conversation: the prompt of each turn is the whole conversation so far and new tokens, so "
+                   "the prefix cache is used. Requests, concurrency and rate then count conversations; conversations of a "
+                   "dataset that have fewer turns end earlier.",
                    1, 1024},
                   &SweepWorkload::turns},
     WorkloadField{{"turn_tokens", scheduling, integer,
@@ -86,15 +85,14 @@ constexpr std::array kWorkloadFields = {
                   &SweepWorkload::turn_tokens},
     WorkloadField{{"think_time", scheduling, number, "Seconds from the end of an answer to the next turn.", 0, 3600},
                   &SweepWorkload::think_time},
-    WorkloadField{
-        {"max_seconds", scheduling, number,
-         "Seconds after which a run sends no more; what is on its way is finished. 0: no limit. Of load saturation "
-         "those of each trial.",
-         0, 86'400},
-        &SweepWorkload::max_seconds},
+    WorkloadField{{"max_seconds", scheduling, number,
+                   "Seconds after which a run sends no more requests; requests in flight are finished. 0: no limit. For "
+                   "load saturation, the limit of each trial.",
+                   0, 86'400},
+                  &SweepWorkload::max_seconds},
     WorkloadField{{"max_waiting", scheduling, integer,
-                   "A run of load constant, poisson or replay sends no more once more than N requests wait for their first "
-                   "token: more come than are served. A trial of load saturation has then not held. 0: no limit.",
+                   "A run of load constant, poisson or replay sends no more requests once more than N wait for their first "
+                   "token, because more arrive than are served. A trial of load saturation has then not held. 0: no limit.",
                    0, 1 << 20},
                   &SweepWorkload::max_waiting},
 };
