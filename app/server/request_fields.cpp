@@ -97,7 +97,7 @@ std::optional<double> RequestFields::number(std::string_view name) {
   }
   const double number = value->get<double>();
   if (std::isfinite(number) && std::fpclassify(number) != FP_SUBNORMAL) return number;
-  refuse(name, "is too large or too close to zero for a number");
+  refuse(name, "is too large or too close to zero for a 64-bit floating-point number");
   return std::nullopt;
 }
 
@@ -150,7 +150,7 @@ std::vector<std::int32_t> RequestFields::ids(std::string_view name, std::size_t 
   const Json* value = array(name);
   if (value == nullptr) return {};
   if (value->size() > max_items) {
-    refuse(name, "may hold at most " + std::to_string(max_items) + " ids, got " + std::to_string(value->size()));
+    refuse(name, "may hold at most " + std::to_string(max_items) + " IDs, got " + std::to_string(value->size()));
     return {};
   }
   auto ids = read_ids(*value, path_of(name));
@@ -180,7 +180,7 @@ engine::Result<std::vector<std::int32_t>> read_ids(const Json& array, const std:
     const auto number = as_integer(item);
     if (!number || *number < std::numeric_limits<std::int32_t>::min() ||
         *number > std::numeric_limits<std::int32_t>::max()) {
-      return engine::fail(ErrorCode::invalid_argument, "must be a token id, a whole number",
+      return engine::fail(ErrorCode::invalid_argument, "must be a token ID, a whole number",
                           path + "[" + std::to_string(ids.size()) + "]");
     }
     ids.push_back(static_cast<std::int32_t>(*number));

@@ -40,7 +40,7 @@ void read_logit_bias(RequestFields& body, SamplingParams& sampling) {
     std::int32_t id = 0;
     const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
     if (bad != std::errc() || end != key.data() + key.size()) {
-      body.refuse("logit_bias", "\"" + printable(key, 40) + "\" is not a token id");
+      body.refuse("logit_bias", "\"" + printable(key, 40) + "\" is not a token ID");
     } else if (!value.is_number()) {
       body.refuse("logit_bias." + key, "must be a number between -100 and 100");
     } else {
@@ -82,7 +82,7 @@ void check_response_format(RequestFields& body) {
   const Json* format = body.object("response_format");
   if (format == nullptr) return;
   RequestFields reader(*format, "response_format");
-  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
+  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is supported");
 }
 
 /// max_completion_tokens, chat's newer name, takes precedence over max_tokens, as in vLLM.
@@ -200,7 +200,7 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && ids[i] < vocab_size) continue;
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("token id {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
+                        fmt::format("token ID {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
                         fmt::format("{}[{}]", path, i));
   }
   return {};

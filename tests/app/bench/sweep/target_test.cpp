@@ -284,7 +284,7 @@ class TargetTest : public QObject {
         http_stream({R"({"choices":[{"text":"a"}],"usage":{"prompt_tokens":12,"completion_tokens":1}})"}), "was cut off");
     row("no token", http_stream({kUsage, "[DONE]"}), "had no token");
     row("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n", "sent no answer");
-    row("a head and no more", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:", "broke off its answer");
+    row("a head and no more", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:", "cut off its answer");
   }
   void what_goes_wrong_is_the_reason_of_a_failed_cell() {
     QFETCH(QString, answer);
@@ -396,7 +396,7 @@ class TargetTest : public QObject {
       url = gone.url();
     }
     const std::string error = failure_of(url);
-    QVERIFY2(error.find("does not take a connection") != std::string::npos, error.c_str());
+    QVERIFY2(error.find("does not accept a connection") != std::string::npos, error.c_str());
     QCOMPARE(TargetSession::open({.url = "https://a.b", .model = {}, .api_key = {}}, {}, [] { return true; }).error().code,
              ErrorCode::invalid_argument);
   }
