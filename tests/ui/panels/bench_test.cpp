@@ -153,7 +153,7 @@ void BenchTest::a_sweep_is_paused_stopped_and_gone_on_with() {
   QVERIFY(!fixture.find<QPushButton>("bench.start")->isVisible());
   fixture.click("bench.pause");
   QVERIFY(fixture.wait_for(app::SweepState::paused));
-  QCOMPARE(fixture.find<QPushButton>("bench.pause")->text(), QString("Go on"));
+  QCOMPARE(fixture.find<QPushButton>("bench.pause")->text(), QString("Resume"));
   QVERIFY(!fixture.find<QPushButton>("bench.new")->isEnabled());
   fixture.click("bench.stop");
   fixture.workbench->sweeper().skip_cell();  // does not take the stop back

@@ -294,7 +294,7 @@ void DocksTest::padding_has_a_chart_where_there_is_any() {
   QTRY_COMPARE(last(), (std::vector<double>{1, 3}));  // rows that were wanted, and padding
   QVERIFY(chart("monitor.rows")->accessibleDescription().contains("padding 3"));
   fixture->click("monitor.as_table");
-  QTRY_COMPARE(now_in_table("Rows a step, padding"), QString("3.00"));
+  QTRY_COMPARE(now_in_table("Rows per step, padding"), QString("3.00"));
   QCOMPARE(n_rows("monitor.table"), 11);
   end_it();
   QTRY_COMPARE(last(), (std::vector<double>{0, 0}));

@@ -24,27 +24,27 @@ using V = SamplingValues;
 
 constexpr SamplingRowSpec kRandomness[] = {
     {"temperature", QT_TRANSLATE_NOOP("Sampling", "Temperature"),
-     QT_TRANSLATE_NOOP("Sampling", "temperature: 0 is greedy, higher is more varied"), 0, 2, 0.05, 2, SliderScale::linear,
-     false, false, &V::temperature},
+     QT_TRANSLATE_NOOP("Sampling", "temperature: 0 is greedy, higher values give more varied replies"), 0, 2, 0.05, 2,
+     SliderScale::linear, false, false, &V::temperature},
     {"top_k", QT_TRANSLATE_NOOP("Sampling", "Top-k"), QT_TRANSLATE_NOOP("Sampling", "top_k: only the k most likely tokens"),
      1, 200, 1, 0, SliderScale::linear, true, true, &V::top_k},
     {"top_p", QT_TRANSLATE_NOOP("Sampling", "Top-p"),
-     QT_TRANSLATE_NOOP("Sampling", "top_p: the most likely tokens that make up this share"), 0.01, 1, 0.01, 2,
+     QT_TRANSLATE_NOOP("Sampling", "top_p: only the most likely tokens that make up this share"), 0.01, 1, 0.01, 2,
      SliderScale::linear, true, true, &V::top_p},
     {"min_p", QT_TRANSLATE_NOOP("Sampling", "Min-p"),
-     QT_TRANSLATE_NOOP("Sampling", "min_p: tokens of at least this share of the likeliest one"), 0, 0.5, 0.01, 2,
-     SliderScale::linear, true, true, &V::min_p},
+     QT_TRANSLATE_NOOP("Sampling", "min_p: only tokens with at least this share of the probability of the most likely one"),
+     0, 0.5, 0.01, 2, SliderScale::linear, true, true, &V::min_p},
 };
 
 constexpr SamplingRowSpec kRepetition[] = {
     {"repetition_penalty", QT_TRANSLATE_NOOP("Sampling", "Repeat penalty"),
-     QT_TRANSLATE_NOOP("Sampling", "repetition_penalty: over prompt and reply; 1 is none"), 0.5, 2, 0.01, 2,
+     QT_TRANSLATE_NOOP("Sampling", "repetition_penalty: for tokens of the prompt and the reply; 1: off"), 0.5, 2, 0.01, 2,
      SliderScale::linear, true, false, &V::repetition_penalty},
     {"presence_penalty", QT_TRANSLATE_NOOP("Sampling", "Presence"),
-     QT_TRANSLATE_NOOP("Sampling", "presence_penalty: once for each token that was written"), -2, 2, 0.05, 2,
+     QT_TRANSLATE_NOOP("Sampling", "presence_penalty: subtracted once for each token that was generated"), -2, 2, 0.05, 2,
      SliderScale::linear, true, false, &V::presence_penalty},
     {"frequency_penalty", QT_TRANSLATE_NOOP("Sampling", "Frequency"),
-     QT_TRANSLATE_NOOP("Sampling", "frequency_penalty: for each time a token was written"), -2, 2, 0.05, 2,
+     QT_TRANSLATE_NOOP("Sampling", "frequency_penalty: subtracted for each time a token was generated"), -2, 2, 0.05, 2,
      SliderScale::linear, true, false, &V::frequency_penalty},
 };
 
@@ -62,7 +62,7 @@ constexpr SamplingRowSpec kMaxTokens{
     &V::max_tokens};
 constexpr SamplingRowSpec kLogprobs{"logprobs",
                                     QT_TRANSLATE_NOOP("Sampling", "Logprobs"),
-                                    QT_TRANSLATE_NOOP("Sampling", "logprobs: alternatives kept for each token"),
+                                    QT_TRANSLATE_NOOP("Sampling", "logprobs: alternatives reported for each token"),
                                     0,
                                     20,
                                     1,
@@ -167,7 +167,7 @@ class SamplingPanel final : public Panel {
     seed_kind_ = new Quiet<QComboBox>(&section);
     seed_kind_->setObjectName(QStringLiteral("sampling.seed.kind"));
     seed_kind_->setAccessibleName(tr("Seed"));
-    seed_kind_->setToolTip(tr("seed: the same seed gives the same reply, whatever else runs"));
+    seed_kind_->setToolTip(tr("seed: the same seed gives the same reply, whatever other requests run"));
     seed_kind_->addItems({tr("Random"), tr("Fixed")});
     label->setBuddy(seed_kind_);
     seed_ = new Quiet<QSpinBox>(&section);

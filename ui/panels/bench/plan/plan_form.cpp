@@ -138,20 +138,19 @@ void PlanForm::add_work(QVBoxLayout& column) {
   column.addWidget(target_);
   model_ = make_label(theme_, "bench.model", {}, this, 13, QFont::Medium, TextTone::text);
   model_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  model_row_ = add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"),
-                       model_, true);
-  dataset_ = make_file("dataset", tr("drawn tokens, or a file"));
+  model_row_ = add_row(column, "model", tr("Model"),
+                       tr("The model with the settings of the Model dock; a sweep uses its own engine"), model_, true);
+  dataset_ = make_file("dataset", tr("random tokens, or a file"));
   add_row(column, "dataset_row", tr("Prompts"),
-          tr("A text with a prompt a line, a JSON list, JSONL or ShareGPT; empty: tokens are drawn"), dataset_, true);
-  tokens_row_ = add_row(column, "tokens", tr("Tokens"), tr("Of each prompt, and of each answer"), make_tokens());
-  spread_row_ =
-      add_row(column, "length_spread_row", tr("Spread"),
-              tr("Lengths differ by this much from request to request, the same in every cell: evenly up to it, or "
-                 "lognormal with it as sigma over mean"),
-              make_spread());
+          tr("A text with one prompt per line, a JSON list, JSONL or ShareGPT; empty: random tokens"), dataset_, true);
+  tokens_row_ = add_row(column, "tokens", tr("Tokens"), tr("Tokens of each prompt and of each answer"), make_tokens());
+  spread_row_ = add_row(column, "length_spread_row", tr("Spread"),
+                        tr("Spread of the lengths, the same in every cell: the largest deviation for uniform lengths, sigma "
+                           "over mean for lognormal ones"),
+                        make_spread());
   shared_ = make_count("shared_prefix", 0, 100, tr(" %"));
   shared_row_ = add_row(column, "shared_prefix", tr("Shared prefix"),
-                        tr("The part of every prompt that is the same: the prefix cache finds it"), shared_);
+                        tr("The share of every prompt that is the same, so that the prefix cache finds it"), shared_);
   turns_ = new TurnRows(theme_, kLabelWidth, this);
   connect(turns_, &TurnRows::changed, this, &PlanForm::take);
   column.addWidget(turns_);
@@ -168,28 +167,31 @@ void PlanForm::add_load(QVBoxLayout& column) {
   load_->addItem(tr("Saturation"), QStringLiteral("saturation"));
   connect(load_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(column, "load", tr("Load"),
-          tr("When requests are sent; saturation searches the highest rate that the service level holds, or without one the "
-             "highest at which requests are completed as fast as they come"),
+          tr("When requests are sent; saturation searches the highest rate that meets the service level, or, without one, "
+             "the highest rate at which requests are completed as fast as they arrive"),
           load_, true);
   concurrency_ = make_count("concurrency", 1, 4096);
-  concurrency_row_ = add_row(column, "concurrency", tr("At a time"), tr("Requests that run at a time"), concurrency_);
+  concurrency_row_ = add_row(column, "concurrency", tr("Concurrency"), tr("Concurrent requests"), concurrency_);
   rate_ = make_number("rate", 0.01, 10'000);
-  rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests a second"), rate_);
+  rate_row_ = add_row(column, "rate", tr("Rate"), tr("Requests per second"), rate_);
   trace_ = make_file("trace", tr("CSV or JSONL file"));
-  trace_row_ = add_row(column, "trace_row", tr("Trace"),
-                       tr("Of arrival in seconds, prompt_tokens and output_tokens, or Azure's or Mooncake's"), trace_, true);
+  trace_row_ =
+      add_row(column, "trace_row", tr("Trace"),
+              tr("A file with arrival in seconds, prompt_tokens and output_tokens, or in the format of Azure or Mooncake"),
+              trace_, true);
   time_scale_ = make_number("time_scale", 0.01, 1000);
   time_scale_->setPrefix(tr("× "));
-  scale_row_ = add_row(column, "time_scale_row", tr("Its times"), tr("0.5 is twice as fast"), time_scale_);
+  scale_row_ = add_row(column, "time_scale_row", tr("Time scale"),
+                       tr("Factor on the times of the trace; 0.5 is twice as fast"), time_scale_);
   cut_ = make_switch("too_long", tr("Cut long requests"));
   cut_row_ = add_row(column, "too_long_row", tr("Cut long requests"),
-                     tr("A request that the context does not hold is cut to what fits; without this its cell fails"), cut_);
+                     tr("Shorten a request that does not fit into the context; when off, its cell fails"), cut_);
   requests_ = make_count("requests", 0, 100'000);
   requests_->setSpecialValueText(tr("auto"));
-  add_row(
-      column, "requests", tr("Requests"),
-      tr("Of each run; auto: twice the concurrency, at least 4; of saturation as many as come in five seconds, at least 40"),
-      requests_);
+  add_row(column, "requests", tr("Requests"),
+          tr("Requests of each run; auto: twice the concurrency, at least 4; for saturation as many as arrive in five "
+             "seconds, at least 40"),
+          requests_);
 }
 
 void PlanForm::add_variables(QVBoxLayout& column) {
@@ -206,40 +208,41 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   auto* section = new Section(theme_, QStringLiteral("bench.section.measurement"), tr("Measurement"), this);
   QVBoxLayout& rows = *section->rows();
   repeats_ = make_count("repeats", 1, 1000);
-  add_row(rows, "repeats", tr("Repeats"), tr("Runs of each cell; intervals need three"), repeats_);
+  add_row(rows, "repeats", tr("Repeats"), tr("Runs of each cell; intervals need at least three"), repeats_);
   warm_up_ = make_switch("warm_up", tr("Warm-up"));
-  add_row(rows, "warm_up", tr("Warm-up"), tr("A run of each cell that is not counted"), warm_up_);
+  add_row(rows, "warm_up", tr("Warm-up"), tr("Begin each cell with a run that is not counted"), warm_up_);
   shuffle_ = make_switch("shuffle", tr("Random order"));
   add_row(rows, "shuffle", tr("Random order"),
-          tr("Cells that share an engine stay together: what drifts with time falls on these alike, not on those of another "
-             "load"),
+          tr("Measure in random order. Cells that share an engine stay together: drift over time affects them equally, but "
+             "not cells that need another load"),
           shuffle_);
   stop_ = new Quiet<QComboBox>(this);
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(rows, "stop_at_ci", tr("Stop early"),
-          tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
+          tr("End a cell before its last repeat once its 95 % interval is this narrow"), stop_, true);
   max_seconds_ = make_number("max_seconds", 0, kMaxSeconds);
   max_seconds_->setSuffix(tr(" s"));
   max_waiting_ = make_count("max_waiting", 0, kMaxWaiting);
   for (QAbstractSpinBox* one : {static_cast<QAbstractSpinBox*>(max_seconds_), static_cast<QAbstractSpinBox*>(max_waiting_)})
     one->setSpecialValueText(tr("never"));
   add_row(rows, "max_seconds", tr("Run ends after"),
-          tr("A run sends no more after so many seconds; what is on its way is finished"), max_seconds_);
-  waiting_row_ = add_row(rows, "max_waiting", tr("… or at waiting"),
-                         tr("A run sends no more once more requests than this wait for their first token: more come than "
-                            "are served"),
+          tr("Seconds after which a run sends no more requests; requests in flight are finished"), max_seconds_);
+  waiting_row_ = add_row(rows, "max_waiting", tr("… or waiting over"),
+                         tr("A run sends no more requests once more than this number wait for their first token, because "
+                            "more arrive than are served"),
                          max_waiting_);
-  quality_ = make_file("quality", tr("off, or a text"));
-  quality_row_ = add_row(rows, "quality_row", tr("Quality on"),
-                         tr("A file of text on which each model is compared with the unquantized one: perplexity, "
-                            "divergence and agreement"),
-                         quality_, true);
+  quality_ = make_file("quality", tr("off, or a text file"));
+  quality_row_ = add_row(
+      rows, "quality_row", tr("Quality on"),
+      tr("A text file on which each model is compared with the unquantized one: perplexity, divergence and agreement"),
+      quality_, true);
   special_ = make_switch("parse_special", tr("Special tokens"));
   special_row_ =
       add_row(rows, "parse_special", tr("Special tokens"),
-              tr("Marks of special tokens in that text are these tokens, as in an answer of a chat model"), special_);
+              tr("Read special tokens that are written out in that text as these tokens, as in an answer of a chat model"),
+              special_);
   column.addWidget(section);
 }
 
@@ -250,7 +253,8 @@ void PlanForm::add_goal(QVBoxLayout& column) {
   for (QSpinBox* one : {ttft_, itl_}) one->setSpecialValueText(tr("any"));
   add_row(*section->rows(), "goal_ttft", tr("TTFT under"), tr("Goodput counts requests whose first token came in time"),
           ttft_);
-  add_row(*section->rows(), "goal_itl", tr("ITL under"), tr("and whose tokens came this far apart, on the average"), itl_);
+  add_row(*section->rows(), "goal_itl", tr("ITL under"),
+          tr("Goodput counts requests whose tokens came at most this far apart on average"), itl_);
   column.addWidget(section);
 }
 
@@ -298,7 +302,7 @@ void PlanForm::show_load() {
 }
 
 void PlanForm::set_model(const QString& name) {
-  model_->setText(name.isEmpty() ? tr("none: load or choose one") : name);
+  model_->setText(name.isEmpty() ? tr("none; load or choose one") : name);
   model_->setToolTip(name);
 }
 

@@ -37,15 +37,16 @@ TurnRows::TurnRows(const Theme& theme, int label_width, QWidget* parent) : QWidg
   turns_->setRange(1, kMaxTurns);
   turns_row_ =
       add("turns", tr("Turns"),
-          tr("Of a conversation: each prompt is what was said before and new tokens; requests are conversations"), turns_);
+          tr("Turns of a conversation: each prompt is the conversation so far and new tokens; requests count conversations"),
+          turns_);
   tokens_ = new Quiet<QSpinBox>(this);
   tokens_->setRange(0, kMaxTokens);
-  tokens_->setSpecialValueText(tr("as many"));
-  tokens_row_ = add("turn_tokens", tr("New tokens"), tr("Of every turn but the first"), tokens_);
+  tokens_->setSpecialValueText(tr("as prompt"));
+  tokens_row_ = add("turn_tokens", tr("New tokens"), tr("New tokens of every turn except the first"), tokens_);
   think_ = new Quiet<QDoubleSpinBox>(this);
   think_->setRange(0, kMaxSeconds);
   think_->setSuffix(tr(" s"));
-  think_row_ = add("think_time", tr("Think time"), tr("From the end of an answer to the next turn"), think_);
+  think_row_ = add("think_time", tr("Think time"), tr("Time from the end of an answer to the next turn"), think_);
   connect(turns_, &QSpinBox::valueChanged, this, &TurnRows::changed);
   connect(tokens_, &QSpinBox::valueChanged, this, &TurnRows::changed);
   connect(think_, &QDoubleSpinBox::valueChanged, this, &TurnRows::changed);
