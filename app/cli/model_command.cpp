@@ -143,7 +143,7 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
       "MODEL", positional_model_,
       "The same as --model: a folder, a GGUF file, or a name that `lathe models` lists; default: the bundled model.");
   parser_.add_option("--profile-dir", profile_dir_,
-                     "Folder for settings and other files, instead of the folders of the user.");
+                     "Folder for settings and other files; default: the folders of the user.");
   parser_.add_flag("-q,--quiet", quiet_, "Print no progress and no notes on stderr.");
 }
 

@@ -18,7 +18,7 @@ std::optional<int> parse_window_arguments(const std::vector<std::string>& argume
   parser.add_option("MODEL", parsed.model,
                     "Folder of a checkpoint, GGUF file or name of a model in the library to open; default: the last model.");
   parser.add_option("--profile-dir", parsed.profile_dir,
-                    "Folder for settings and other files, instead of the folders of the user.");
+                    "Folder for settings and other files; default: the folders of the user.");
   OptionFlags flags;
   flags.add(parser, engine::engine_option_table(), {"model"});
   // Used by ./run: prints why no window can open, and opens none.

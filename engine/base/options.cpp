@@ -282,9 +282,9 @@ Result<void> validate(const EngineOptions& options) {
     return refuse("model must name the folder of a checkpoint or a GGUF file, but it is empty", "model");
   if (options.max_num_batched_tokens < options.max_num_seqs) {
     return refuse(
-        fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one "
-                    "token a step",
-                    options.max_num_batched_tokens, options.max_num_seqs),
+        fmt::format(
+            "max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one token per step",
+            options.max_num_batched_tokens, options.max_num_seqs),
         "max_num_batched_tokens");
   }
   if (options.preferred_batch_size > options.max_num_seqs) {

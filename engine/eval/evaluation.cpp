@@ -43,7 +43,7 @@ Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
   if (!plan_.given.empty() && plan_.given.size() != plan_.texts.size()) {
     return fail(
         ErrorCode::invalid_argument,
-        fmt::format("there are {} texts, but {} given beginnings (\"given\")", plan_.texts.size(), plan_.given.size()),
+        fmt::format("there are {} texts, but {} texts before them (\"given\")", plan_.texts.size(), plan_.given.size()),
         "dataset");
   }
   const std::int64_t stride = plan_.stride > 0 ? plan_.stride : window() / 2;
@@ -114,8 +114,7 @@ Result<void> Evaluation::read_window(const Job& job, const PartReader& body, con
     part.n_rows = n - part.first_row;
     if (part.n_rows > 0 && !body(part)) {
       return fail(ErrorCode::internal,
-                  "logits are not finite: the weights hold NaN or infinity, or numbers that their format cannot represent",
-                  "model");
+                  "logits are not finite: the weights hold NaN or infinity, or numbers beyond their format", "model");
     }
   }
   return {};

@@ -109,10 +109,10 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
   std::string text = fmt::format("{} in {}; {}", model.name, weights_text(model), machine_line(machine));
-  text += "\n\ntest             streams         tok/s       +-  tok/s a stream\n";
+  text += "\n\ntest             streams         tok/s       +-  tok/s per stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);
-    text += fmt::format("{:<17}{:>7}  {:>12.2f} {:>8} {:>15.2f}\n", title_of(run), run.concurrency, average,
+    text += fmt::format("{:<17}{:>7}  {:>12.2f} {:>8} {:>17.2f}\n", title_of(run), run.concurrency, average,
                         run.samples_tok_s.size() > 1 ? fmt::format("{:.2f}", deviation(run.samples_tok_s)) : "-",
                         average / run.concurrency);
   }

@@ -188,7 +188,7 @@ std::string_view tail_of(std::string_view text) {
 std::string divergence_text(const DivergenceReport& report) {
   std::string text = fmt::format(
       "reference  {}tested     {}"
-      "KL {:.6f} nats a token ({:.6f} to {:.6f}); median {:.6f}, 90 % {:.6f}, 99 % {:.6f}, largest {:.4f}\n"
+      "KL {:.6f} nats per token ({:.6f} to {:.6f}); median {:.6f}, 90 % {:.6f}, 99 % {:.6f}, largest {:.4f}\n"
       "same best token {:.2f} %\n\nLargest divergences\n",
       perplexity_text(report.reference), perplexity_text(report.tested), report.kl.mean, report.kl.low, report.kl.high,
       report.kl_median, report.kl_90, report.kl_99, report.kl_max, 100 * report.same_best);

@@ -74,7 +74,7 @@ class ModelsCommand {
     parser_.add_option("TEXT", text_, "List only models whose name contains this text.");
     parser_.add_flag("--json", json_, "Print one JSON array on stdout.");
     parser_.add_option("--profile-dir", profile_dir_,
-                       "Folder for settings and other files, instead of the folders of the user.");
+                       "Folder for settings and other files; default: the folders of the user.");
     parser_.add_flag("-q,--quiet", quiet_, "Print no progress on stderr.");
   }
 

@@ -112,7 +112,7 @@ void add_model(CLI::App& parser, NamedModel& model) {
                     "Model whose shapes are measured: a folder, a GGUF file, or a name that `lathe models` lists; default: "
                     "the shapes of a model with half a billion parameters.");
   parser.add_option("--profile-dir", model.profile_dir,
-                    "Folder for settings and other files, instead of the folders of the user.");
+                    "Folder for settings and other files; default: the folders of the user.");
 }
 
 /// Returns the model's path; empty: none is given. An existing path needs no library.

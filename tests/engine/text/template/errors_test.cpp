@@ -46,7 +46,7 @@ class ErrorsTest : public QObject {
     row("spread of numbers for names", "{{ dict(**{1: 2}) }}", "texts for keys, got int", "1:");
     row("spread of a name twice", "{{ dict(a=1, **{'a': 2}) }}", "\"a\" is given twice", "1:");
     row("two spreads", "{{ f(*x, *y) }}", "end of the arguments", "1:10");
-    row("name behind a spread dict", "{{ f(**x, y=1) }}", "behind **", "1:11");
+    row("name behind a spread dict", "{{ f(**x, y=1) }}", "after **", "1:11");
     row("value behind a spread list", "{{ f(*x, 1) }}", "named argument", "1:10");
     row("macro with more", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "takes no more than 1 argument @", "1:35");
     row("macro with another name", "{% macro m(a) %}{% endmacro %}{{ m(b=1) }}", "no argument \"b\"", "1:35");

@@ -241,8 +241,7 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   special_ = make_switch("parse_special", tr("Special tokens"));
   special_row_ =
       add_row(rows, "parse_special", tr("Special tokens"),
-              tr("Read special tokens that are written out in that text as these tokens, as in an answer of a chat model"),
-              special_);
+              tr("Read special tokens written out in that text as tokens, as in an answer of a chat model"), special_);
   column.addWidget(section);
 }
 

@@ -114,8 +114,7 @@ QWidget* SweepHeader::make_labels() {
   skip_->setToolTip(tr("Record this cell as skipped and continue with the next one"));
   resume_ = make_button(theme_, "bench.resume", tr("Resume"), box, ButtonLook::plain, true);
   resume_->setIcon(theme_.icon(QStringLiteral("play")));
-  resume_->setToolTip(
-      tr("Continue where the sweep stopped; measured cells are kept, failed and skipped cells are tried again"));
+  resume_->setToolTip(tr("Continue where it stopped; measured cells are kept, failed and skipped ones are tried again"));
   foot->addWidget(skip_);
   foot->addWidget(resume_);
   column->addLayout(foot);
