@@ -70,8 +70,9 @@ class ModelEmbedder final : public Embedder {
   Result<void> check(std::span<const std::int32_t> ids) const {
     if (ids.empty()) return fail(ErrorCode::invalid_argument, "a text without tokens has no vector");
     if (std::ssize(ids) > info_.max_tokens) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("the text has {} tokens, the model reads at most {}; cut it", ids.size(), info_.max_tokens));
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("the text has {} tokens, but the model reads at most {}; shorten it", ids.size(), info_.max_tokens));
     }
     for (const std::int32_t id : ids) {
       if (id < 0 || id >= limits().vocab_size) {

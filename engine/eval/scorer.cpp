@@ -22,7 +22,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   const std::int64_t window = plan.window > 0 ? plan.window : std::min(longest, kLongestDefaultWindow);
   if (window < 2 || window > model.config.longest_context()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}",
+                fmt::format("must be between 2 and the model's longest context of {} tokens, got {}",
                             model.config.longest_context(), window),
                 "window");
   }
@@ -37,7 +37,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   LATHE_TRY(scorer.tokenizer_, open_tokenizer(options.tokenizer.empty() ? model.folder.path() : options.tokenizer));
   if (scorer.tokenizer_->vocab_size() > model.config.vocab_size) {
     return fail(ErrorCode::model_refused,
-                fmt::format("the tokenizer has {} pieces, the embeddings {} rows", scorer.tokenizer_->vocab_size(),
+                fmt::format("the tokenizer has {} pieces, but the embeddings have {} rows", scorer.tokenizer_->vocab_size(),
                             model.config.vocab_size),
                 "config.json: vocab_size");
   }

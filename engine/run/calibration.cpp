@@ -75,8 +75,8 @@ class Calibration {
   Result<void> check_norms() const {
     if (can_smooth(config_)) return {};
     return fail(ErrorCode::invalid_argument,
-                fmt::format("{} has no norm of its own before each of its products, so nothing can take the range of "
-                            "activations; take dynamic_int8 or int8_g32",
+                fmt::format("{} has no separate norm before each of its products, so the range of activations cannot be "
+                            "moved; use dynamic_int8 or int8_g32",
                             config_.architecture->name),
                 "quantization smoothquant");
   }
@@ -112,7 +112,7 @@ class Calibration {
     const kernels::StepShape step = step_shape(config_, storage_, plan().n_rows());
     if (backend_.reserve(step)) return {};
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("no memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
+                fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
   }
 
   Result<TensorView> read(const PlannedWeight& weight) {

@@ -37,8 +37,8 @@ Result<std::vector<kernels::WeightFormat>> formats_named(const std::vector<std::
   for (const std::string& name : names) {
     const auto format = kernels::weight_format_named(name);
     if (!format) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("no weight format '{}'; there are {}", name, fmt::join(kernels::weight_format_names(), ", ")));
+      return fail(ErrorCode::invalid_argument, fmt::format("there is no weight format '{}'; the formats are {}", name,
+                                                           fmt::join(kernels::weight_format_names(), ", ")));
     }
     formats.push_back(*format);
   }

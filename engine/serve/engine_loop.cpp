@@ -188,9 +188,10 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   if (const auto error = failure()) return tl::unexpected(*error);
   const EngineOptions& options = parts_.model.options;
   if (!take_place()) {
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("{} requests run or wait already: max_num_seqs is {} and max_queue is {}. Try again later.",
-                            max_unfinished_, max_unfinished_ - options.max_queue, options.max_queue));
+    return fail(
+        ErrorCode::resource_exhausted,
+        fmt::format("{} requests are running or waiting already: max_num_seqs is {} and max_queue is {}. Try again later.",
+                    max_unfinished_, max_unfinished_ - options.max_queue, options.max_queue));
   }
   PlaceGuard place{n_unfinished_};
   const std::uint64_t id = last_id_.fetch_add(1) + 1;
@@ -321,8 +322,8 @@ void EngineLoop::commit() {
     Generation& generation = generation_of(entry);
     if (generation.lacks_probabilities(entry.samples)) {
       generation.end_with(Error{ErrorCode::internal,
-                                "The model gave no usable probabilities for this request (NaN, or none above zero). "
-                                "Other requests are not affected.",
+                                "The model gave no usable probabilities for this request (NaN, or no probability above "
+                                "zero). Other requests are not affected.",
                                 {}});
       announce(generation);
       continue;

@@ -77,7 +77,7 @@ class EngineLoad {
     // More rows than pieces are common padding; more pieces than rows would read past the embeddings.
     if (tokenizer->vocab_size() > model.config.vocab_size) {
       return fail(ErrorCode::model_refused,
-                  fmt::format("the tokenizer has {} pieces, the embeddings {} rows", tokenizer->vocab_size(),
+                  fmt::format("the tokenizer has {} pieces, but the embeddings have {} rows", tokenizer->vocab_size(),
                               model.config.vocab_size),
                   "config.json: vocab_size");
     }
@@ -101,9 +101,9 @@ class EngineLoad {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }
     if (templates.choose(false) == nullptr) {
-      warnings_.push_back(fmt::format(
-          "no chat template is called \"default\", so chats{} are refused: choose one of {} with --chat-template",
-          compiled.chat ? " without tools" : "", templates.names()));
+      warnings_.push_back(
+          fmt::format("no chat template is named \"default\", so chats{} are refused: choose one of {} with --chat-template",
+                      compiled.chat ? " without tools" : "", templates.names()));
     }
     has_chat_template_ = compiled.has_plain;
     return std::move(compiled.chat);
@@ -196,7 +196,8 @@ Result<std::unique_ptr<Engine>> guarded_load(const EngineOptions& options, const
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::resource_exhausted, "no memory left while loading; free some, or lower max_model_len", "memory");
+    return fail(ErrorCode::resource_exhausted, "not enough memory to load the model; free some, or lower max_model_len",
+                "memory");
   }
 }
 

@@ -18,8 +18,8 @@ constexpr int kRuns = 5;
 template <class Job>
 double best_rate(Stream stream, const Job& work) {
   cudaEvent_t begin{}, end{};
-  check(cudaEventCreate(&begin), "making an event");
-  check(cudaEventCreate(&end), "making an event");
+  check(cudaEventCreate(&begin), "creating an event");
+  check(cudaEventCreate(&end), "creating an event");
   double best = 0;
   for (int run = 0; run <= kRuns; ++run) {
     check(cudaEventRecord(begin, stream), "timing");
@@ -30,8 +30,8 @@ double best_rate(Stream stream, const Job& work) {
     check(cudaEventElapsedTime(&ms, begin, end), "timing");
     if (run > 0 && ms > 0) best = std::max(best, amount / (1e-3 * static_cast<double>(ms)));
   }
-  check(cudaEventDestroy(begin), "ending an event");
-  check(cudaEventDestroy(end), "ending an event");
+  check(cudaEventDestroy(begin), "destroying an event");
+  check(cudaEventDestroy(end), "destroying an event");
   return best;
 }
 

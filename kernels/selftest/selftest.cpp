@@ -206,8 +206,9 @@ void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& s
     backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias);
     backend_.finish();
   });
-  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) + " n=" +
-                      std::to_string(shape.n) + " k=" + std::to_string(shape.k) + (shape.is_ordered ? " in an order" : ""),
+  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) +
+                      " n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k) +
+                      (shape.is_ordered ? " with an input order" : ""),
                 .max_error = relative_error(got.view(), want.view()),
                 .tolerance = tolerance_of(format),
                 .seconds = seconds,
@@ -395,7 +396,7 @@ void SelfTest::check_company(const FormatDescriptor& format) {
   const auto matrix = pack(backend_, format.format, weights.view());
   const RandomTensor all({kMost, kN}, &backend_);
   const RandomTensor some({kMost, kN}, &backend_);
-  OpCheck check{.op = "company of a row " + std::string(format.name), .bound = {}};
+  OpCheck check{.op = "batch invariance of a row " + std::string(format.name), .bound = {}};
   check.seconds = best_seconds(0, [&] {
     backend_.linear(all.view(), x.view(), *matrix, {});
     backend_.finish();

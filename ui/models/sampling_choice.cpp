@@ -208,7 +208,7 @@ QString SamplingChoice::save_preset(const QString& name) {
   const QString word = name.trimmed();
   if (word.isEmpty()) return tr("A preset needs a name.");
   if (QStringList{kModel, "Greedy", "Balanced", "Creative", "Custom"}.contains(word, Qt::CaseInsensitive))
-    return tr("%1 is built in; choose another name.").arg(word);
+    return tr("%1 is a built-in preset; choose another name.").arg(word);
   Json own = settings_.get(kPresets);
   if (!own.is_object()) own = Json::object();
   own[word.toStdString()] = json_of(values_, table_);

@@ -66,7 +66,8 @@ Result<Activations> Activations::create(kernels::Backend& backend, const ModelCo
   activations.buffer_ = backend.allocate(static_cast<std::size_t>(total));
   if (!activations.buffer_) {
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("no memory for {} bytes of activations; lower max_num_batched_tokens", total), "activations");
+                fmt::format("not enough memory for {} bytes of activations; lower max_num_batched_tokens", total),
+                "activations");
   }
   activations.host_.resize(static_cast<std::size_t>(bytes_of(parts, true)));
   auto* next = static_cast<std::byte*>(activations.buffer_.data());

@@ -159,11 +159,12 @@ void ModelCommandsTest::inspect_tells_of_quantized_folders() {
   const auto told = [](const char* name) { return run_cli({"inspect", lathe::tests::quantized_path(name)}).out; };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   const std::string kept = told("gptq-4bit");
-  QVERIFY2(has(kept, "quantized    gptq: 7 int4, groups of 32, zero points; its matrices stay so, as int4_g32\n"),
+  QVERIFY2(has(kept, "quantized    gptq: 7 int4, groups of 32, zero points; its matrices keep their codes, as int4_g32\n"),
            kept.c_str());
   const std::string cut = told("bnb-nf4-over-rows");
-  QVERIFY2(has(cut, "quantized    bitsandbytes: 7 nf4, blocks of 64; what can stays so, as nf4\n"), cut.c_str());
-  QVERIFY2(has(cut, "tensors: their blocks run on over the ends of rows"), cut.c_str());
+  QVERIFY2(has(cut, "quantized    bitsandbytes: 7 nf4, blocks of 64; matrices that can keep their codes do, as nf4\n"),
+           cut.c_str());
+  QVERIFY2(has(cut, "tensors: their blocks cross the ends of rows"), cut.c_str());
 }
 
 void ModelCommandsTest::inspect_shows_one_quantization() {

@@ -158,7 +158,7 @@ class CachedWeightsTest : public QObject {
     LoadedRunner loaded = *load(options, folder());
     QVERIFY(loaded.cache.use == PackedCacheUse::stored);
     QCOMPARE(loaded.cache.warnings.size(), 1U);
-    QVERIFY2(loaded.cache.warnings[0].starts_with("the packed weights on disk were of no use"),
+    QVERIFY2(loaded.cache.warnings[0].starts_with("the packed weights on disk could not be used"),
              loaded.cache.warnings[0].c_str());
     QVERIFY(logits_of(*loaded.runner) == logits_of(*load(options, {})->runner));
     QVERIFY(load(options, folder())->cache.use == PackedCacheUse::hit);

@@ -144,7 +144,7 @@ void SchedulerTest::beside_answers_a_prompt_comes_in_chunks_for_the_target() {
   QCOMPARE(bench.events_of(2), (Kinds{Kind::queued, Kind::admitted, Kind::paced, Kind::chunked}));
   for (const SchedulerEvent& event : bench.scheduler.events()) {
     if (event.kind != Kind::paced) continue;
-    QCOMPARE(sentence_of(event), std::string("32 tokens, so that 1 answer would not wait longer than 100 ms; 12 left."));
+    QCOMPARE(sentence_of(event), std::string("32 tokens, so that the wait of 1 answer stays within 100 ms; 12 left."));
   }
 }
 

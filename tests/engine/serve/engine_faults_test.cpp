@@ -286,7 +286,7 @@ void EngineFaultsTest::S23_as_many_as_may_run_and_wait_are_taken() {
   Stalled stalled(8);
   for (int i = 1; i < 8 + 3; ++i) QVERIFY2(stalled.submit(), stalled.error.message.c_str());
   QVERIFY(!stalled.submit());
-  QVERIFY2(stalled.error.message.find("11 requests run or wait already: max_num_seqs is 8 and max_queue is 3") !=
+  QVERIFY2(stalled.error.message.find("11 requests are running or waiting already: max_num_seqs is 8 and max_queue is 3") !=
                std::string::npos,
            stalled.error.message.c_str());
   stalled.go.release();

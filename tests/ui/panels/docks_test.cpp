@@ -321,7 +321,7 @@ void DocksTest::padding_has_a_chart_where_there_is_any() {
   QTRY_COMPARE(last(), (std::vector<double>{1, 3}));  // rows that were wanted, and padding
   QVERIFY(chart("monitor.rows")->accessibleDescription().contains("padding 3"));
   fixture->click("monitor.as_table");
-  QTRY_COMPARE(now_in_table("Rows a step, padding"), QString("3.00"));
+  QTRY_COMPARE(now_in_table("Rows per step, padding"), QString("3.00"));
   QCOMPARE(n_rows("monitor.table"), 11);
   end_it();
   QTRY_COMPARE(last(), (std::vector<double>{0, 0}));
@@ -336,7 +336,7 @@ void DocksTest::the_inspector_says_why() {
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
   auto* why = fixture->find<ui::WhyList>("requests.why");
   QVERIFY(why->isVisible());
-  QTRY_VERIFY2(why->text().contains("Nobody ahead."), qPrintable(why->text()));
+  QTRY_VERIFY2(why->text().contains("No request ahead."), qPrintable(why->text()));
   const auto n_prompt = fixture->engine()->submitted().back().prompt_token_ids.size();
   const QString first = QString("First token; %1 prompt tokens computed.").arg(n_prompt);
   QTRY_VERIFY2(why->text().contains(first), qPrintable(why->text()));

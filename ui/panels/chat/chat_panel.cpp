@@ -314,7 +314,7 @@ void ChatPanel::refresh_meter() {
 void ChatPanel::refresh_overflow() {
   const QString problem = context_.conversation.problem();
   if (!problem.isEmpty()) {
-    overflow_->set(MessageTone::error, tr("The chat could not be kept"), problem, {});
+    overflow_->set(MessageTone::error, tr("The chat could not be saved"), problem, {});
   } else if (meter_->over() && !context_.writer.running() && !context_.conversation.empty()) {
     std::vector<InlineMessage::Button> buttons;
     buttons.push_back({QStringLiteral("drop"), tr("Delete the oldest two messages"), [this] { drop_oldest(); }});

@@ -111,8 +111,8 @@ void StopStrings::refresh() {
     chip->setIcon(theme_.icon(QStringLiteral("close"), IconTone::quiet));
     chip->setIconSize({theme_.px(10), theme_.px(10)});
     chip->setLayoutDirection(Qt::RightToLeft);
-    chip->setToolTip(tr("Take it away"));
-    chip->setAccessibleName(tr("Stop string %1, press to take it away").arg(escaped_stop(stops[i])));
+    chip->setToolTip(tr("Remove"));
+    chip->setAccessibleName(tr("Stop string %1, press to remove it").arg(escaped_stop(stops[i])));
     connect(chip, &QPushButton::clicked, this, [this, i] { remove(i); });
     chips_->layout()->addWidget(chip);
     chip->show();

@@ -69,11 +69,11 @@ std::size_t end_of_list(std::string_view text) {
 }
 
 /// Settings that the workload decides, and why they are no variables.
-constexpr std::string_view kOfChats = "is no variable: runs send prompts, not chats";
+constexpr std::string_view kOfChats = "cannot be a variable: runs send prompts, not chats";
 const std::map<std::string, std::string_view, std::less<>> kFixed = {
-    {"max_tokens", "is no variable: output_tokens says how long answers are"},
-    {"ignore_eos", "is no variable: every answer has output_tokens"},
-    {"seed", "is no variable: each run draws its own from the plan's"},
+    {"max_tokens", "cannot be a variable: output_tokens sets the length of answers"},
+    {"ignore_eos", "cannot be a variable: every answer has output_tokens tokens"},
+    {"seed", "cannot be a variable: the seed of each run is drawn from that of the plan"},
     {"chat_template", kOfChats},
     {"enable_auto_tool_choice", kOfChats},
     {"tool_call_parser", kOfChats},
@@ -92,14 +92,14 @@ Result<void> check_saturation(const SweepWorkload& work) {
   if (work.turns > 1)
     return refuse("must be 1: load saturation searches the rate of single requests, not of conversations", "turns");
   if (work.requests == 0 || work.requests >= kLeastTrialRequests) return {};
-  return refuse(fmt::format("must be {} at least, got {}: fewer say nothing of a rate that load saturation tries",
-                            kLeastTrialRequests, work.requests),
+  return refuse(fmt::format("must be at least {}, got {}: load saturation cannot judge a rate by fewer", kLeastTrialRequests,
+                            work.requests),
                 "requests");
 }
 Result<void> check_lengths(const SweepWorkload& work) {
   if (work.length_distribution == "lognormal" || work.length_spread <= 1) return {};
-  return refuse(fmt::format("must be 1 at most, got {:g}: lengths that are drawn evenly would be below nothing; "
-                            "length_distribution lognormal has wider ones",
+  return refuse(fmt::format("must be at most 1, got {:g}: uniform lengths would be negative; length_distribution lognormal "
+                            "allows a wider spread",
                             work.length_spread),
                 "length_spread");
 }
@@ -124,7 +124,7 @@ Result<std::vector<std::string>> range_of(std::string_view text, std::string_vie
   LATHE_TRY(const double last, number_of(text.substr(first_colon + 1, second_colon - first_colon - 1), variable));
   LATHE_TRY(const double step, number_of(step_text, variable));
   if (multiplies ? step <= 1 || first <= 0 : step <= 0) {
-    return refuse(fmt::format("'{}' never gets to its end", text), std::string(variable));
+    return refuse(fmt::format("'{}' never reaches its end", text), std::string(variable));
   }
   std::vector<std::string> values;
   const double slack = 1e-9 * std::fabs(last);  // steps like 0.1 are not exact
@@ -187,22 +187,22 @@ Result<void> check_effects(const SweepPlan& plan) {
     return {};
   };
   if (!work.dataset.empty() || varies(plan, "dataset")) {
-    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "turn_tokens", "shared_prefix"}, "prompts are those of the dataset"));
-    if (work.shared_prefix > 0) return refuse("must be 0: prompts are those of the dataset", "shared_prefix");
+    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "turn_tokens", "shared_prefix"}, "prompts come from the dataset"));
+    if (work.shared_prefix > 0) return refuse("must be 0: prompts come from the dataset", "shared_prefix");
   }
   if (has_load && work.pattern() == LoadPattern::replay)
-    LATHE_TRY_VOID(
-        refuse_all({"prompt_tokens", "output_tokens", "length_spread", "length_distribution", "rate"}, "the trace says it"));
+    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "output_tokens", "length_spread", "length_distribution", "rate"},
+                              "the trace defines it"));
   if (work.length_spread == 0 && !varies(plan, "length_spread"))
-    LATHE_TRY_VOID(refuse_all({"length_distribution"}, "with length_spread 0 all lengths are alike"));
+    LATHE_TRY_VOID(refuse_all({"length_distribution"}, "with length_spread 0 all lengths are equal"));
   if (has_load && work.pattern() != LoadPattern::concurrency)
-    LATHE_TRY_VOID(refuse_all({"concurrency"}, fmt::format("load {} says when requests are sent", work.load).c_str()));
+    LATHE_TRY_VOID(refuse_all({"concurrency"}, fmt::format("load {} determines when requests are sent", work.load).c_str()));
   if (has_load && work.pattern() == LoadPattern::saturation)
     LATHE_TRY_VOID(refuse_all({"rate"}, "load saturation finds it"));
   if (has_load && work.pattern() == LoadPattern::concurrency)
-    LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends as fast as answers come"));
+    LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends a request whenever an answer ends"));
   if (!plan.target.url.empty() && (work.too_long == "cut" || varies(plan, "too_long")))
-    return refuse("must be fail: the context of a target is not known", "too_long");
+    return refuse("must be fail: the context of a target is unknown", "too_long");
   return {};
 }
 
@@ -210,12 +210,12 @@ Result<void> check_effects(const SweepPlan& plan) {
 Result<void> check_replay(const SweepPlan& plan) {
   const bool has_trace = !plan.workload.trace.empty() || varies(plan, "trace");
   if (plan.workload.pattern() == LoadPattern::replay && !has_trace)
-    return refuse("load replay needs a trace: name its file", "trace");
+    return refuse("load replay needs a trace: give its file", "trace");
   if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies(plan, "load")) {
-    return refuse(fmt::format("a trace is for load replay, got load {}", plan.workload.load), "trace");
+    return refuse(fmt::format("a trace needs load replay, got load {}", plan.workload.load), "trace");
   }
   if (has_trace && !varies(plan, "load") && (plan.workload.turns > 1 || varies(plan, "turns")))
-    return refuse("a trace says itself which requests there are: turns are for other loads", "turns");
+    return refuse("turns cannot be combined with a trace, which defines its requests itself", "turns");
   return {};
 }
 
@@ -227,7 +227,7 @@ Result<void> check(const SweepPlan& plan, SamplingTable sampling) {
   }
   if (!plan.target.url.empty()) LATHE_TRY_VOID(http::parse_server_url(plan.target.url));
   if (!plan.quality_dataset.empty() && !plan.target.url.empty()) {
-    return refuse("quality is measured inside an engine: it cannot be seen of a target", "quality_dataset");
+    return refuse("quality is measured inside an engine, so it cannot be measured for a target", "quality_dataset");
   }
   if (plan.repeats < 1 || plan.repeats > 1000)
     return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
@@ -241,13 +241,12 @@ Result<void> check(const SweepPlan& plan, SamplingTable sampling) {
     if (const auto fixed = kFixed.find(variable.name); fixed != kFixed.end())
       return refuse(std::string(fixed->second), variable.name);
     if (!can_vary(variable.name, !plan.target.url.empty())) {
-      return refuse("is set where the target is started: what varies against a target are sampling and the work",
-                    variable.name);
+      return refuse("is set where the target is started: only sampling and the work can vary for a target", variable.name);
     }
     const std::set<std::string> different(variable.values.begin(), variable.values.end());
-    if (different.size() < variable.values.size()) return refuse("has a value twice", variable.name);
+    if (different.size() < variable.values.size()) return refuse("has the same value twice", variable.name);
     for (std::size_t j = 0; j < i; ++j) {
-      if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
+      if (plan.variables[j].name == variable.name) return refuse("is given twice as a variable", variable.name);
     }
   }
   std::size_t cells = 1;

@@ -126,7 +126,7 @@ constexpr std::array kWorkloadFields = {
     WorkloadField{
         .option = {"trace", scheduling, text,
                    "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, Azure's CSV, or "
-                   "Mooncake's JSONL, whose hash_ids say which prompts begin alike.",
+                   "Mooncake's JSONL, whose hash_ids say which prompts share a beginning.",
                    0, 0},
         .member = &SweepWorkload::trace,
         .control =

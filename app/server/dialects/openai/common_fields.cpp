@@ -36,7 +36,7 @@ void check_response_format(RequestFields& body) {
   const Json* format = body.object("response_format");
   if (format == nullptr) return;
   RequestFields reader(*format, "response_format");
-  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
+  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is supported");
 }
 
 /// max_completion_tokens, chat's newer name, takes precedence over max_tokens, as in vLLM.
@@ -118,8 +118,8 @@ engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::opt
   }
   if (n_least > left) {
     return refuse(
-        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, {} of them are the prompt's", left,
-                    n_least, limit, n_prompt),
+        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, and {} of them are the prompt's",
+                    left, n_least, limit, n_prompt),
         "min_tokens");
   }
   return std::min(fields.max_tokens ? asked : default_max_tokens.value_or(left), left);
@@ -154,7 +154,7 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && ids[i] < vocab_size) continue;
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("token id {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
+                        fmt::format("token ID {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
                         fmt::format("{}[{}]", path, i));
   }
   return {};

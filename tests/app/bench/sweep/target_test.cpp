@@ -237,7 +237,7 @@ class TargetTest : public QObject {
       url = gone.url();
     }
     const std::string error = failure_of(url);
-    QVERIFY2(error.find("does not take a connection") != std::string::npos, error.c_str());
+    QVERIFY2(error.find("does not accept a connection") != std::string::npos, error.c_str());
     QCOMPARE(TargetSession::open({.url = "https://a.b", .model = {}, .api_key = {}}, {}, [] { return true; }).error().code,
              ErrorCode::invalid_argument);
   }

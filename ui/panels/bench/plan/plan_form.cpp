@@ -100,13 +100,13 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   auto* section = new Section(theme_, QStringLiteral("bench.section.measurement"), tr("Measurement"), this);
   QVBoxLayout& rows = *section->rows();
   repeats_ = make_count("repeats", 1, 1000);
-  add_row(rows, "repeats", tr("Repeats"), tr("Runs of each cell; intervals need three"), repeats_);
+  add_row(rows, "repeats", tr("Repeats"), tr("Runs of each cell; intervals need at least three"), repeats_);
   warm_up_ = make_switch("warm_up", tr("Warm-up"));
-  add_row(rows, "warm_up", tr("Warm-up"), tr("A run of each cell that is not counted"), warm_up_);
+  add_row(rows, "warm_up", tr("Warm-up"), tr("Begin each cell with a run that is not counted"), warm_up_);
   shuffle_ = make_switch("shuffle", tr("Random order"));
   add_row(rows, "shuffle", tr("Random order"),
-          tr("Cells that share an engine stay together: what drifts with time falls on these alike, not on those of another "
-             "load"),
+          tr("Measure in random order. Cells that share an engine stay together: drift over time affects them equally, but "
+             "not cells that need another load"),
           shuffle_);
   stop_ = new Quiet<QComboBox>(this);
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
@@ -125,7 +125,7 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   special_ = make_switch("parse_special", tr("Special tokens"));
   special_row_ =
       add_row(rows, "parse_special", tr("Special tokens"),
-              tr("Marks of special tokens in that text are these tokens, as in an answer of a chat model"), special_);
+              tr("Read special tokens written out in that text as tokens, as in an answer of a chat model"), special_);
   column.addWidget(section);
 }
 
@@ -136,7 +136,8 @@ void PlanForm::add_goal(QVBoxLayout& column) {
   for (QSpinBox* one : {ttft_, itl_}) one->setSpecialValueText(tr("any"));
   add_row(*section->rows(), "goal_ttft", tr("TTFT under"), tr("Goodput counts requests whose first token came in time"),
           ttft_);
-  add_row(*section->rows(), "goal_itl", tr("ITL under"), tr("and whose tokens came this far apart, on the average"), itl_);
+  add_row(*section->rows(), "goal_itl", tr("ITL under"),
+          tr("Goodput counts requests whose tokens came at most this far apart on average"), itl_);
   column.addWidget(section);
 }
 
@@ -155,7 +156,7 @@ void PlanForm::show_rows() {
 }
 
 void PlanForm::set_model(const QString& name) {
-  model_->setText(name.isEmpty() ? tr("none: load or choose one") : name);
+  model_->setText(name.isEmpty() ? tr("none; load or choose one") : name);
   model_->setToolTip(name);
 }
 
