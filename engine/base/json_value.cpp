@@ -58,7 +58,7 @@ Result<double> json_number(const Json& value) {
   if (!value.is_number()) return refuse(expected_type("a number", value));
   const auto number = value.get<double>();
   if (std::isfinite(number) && std::fpclassify(number) != FP_SUBNORMAL) return number;
-  return refuse("is too large or too close to zero for a number");
+  return refuse("is too large or too close to zero for a 64-bit floating-point number");
 }
 
 Result<std::string> json_text(const Json& value) {
@@ -82,14 +82,14 @@ Result<std::vector<std::string>> json_texts(const Json& value, std::size_t max_i
 
 Result<std::vector<std::int32_t>> json_ids(const Json& value, std::size_t max_items) {
   if (!value.is_array()) return refuse(expected_type("a list", value));
-  if (value.size() > max_items) return refuse(fmt::format("may hold at most {} ids, got {}", max_items, value.size()));
+  if (value.size() > max_items) return refuse(fmt::format("may hold at most {} IDs, got {}", max_items, value.size()));
   std::vector<std::int32_t> ids;
   ids.reserve(value.size());
   for (const Json& item : value) {
     const auto number = whole_number(item);
     if (!number || *number < std::numeric_limits<std::int32_t>::min() ||
         *number > std::numeric_limits<std::int32_t>::max()) {
-      return refuse("must be a token id, a whole number", fmt::format("[{}]", ids.size()));
+      return refuse("must be a token ID, a whole number", fmt::format("[{}]", ids.size()));
     }
     ids.push_back(static_cast<std::int32_t>(*number));
   }

@@ -77,7 +77,7 @@ class ModelEmbedder final : public Embedder {
     for (const std::int32_t id : ids) {
       if (id < 0 || id >= limits().vocab_size) {
         return fail(ErrorCode::invalid_argument,
-                    fmt::format("token id {} is not in the vocabulary of {}", id, limits().vocab_size));
+                    fmt::format("token ID {} is not in the vocabulary of {} tokens", id, limits().vocab_size));
       }
     }
     return {};

@@ -30,7 +30,7 @@ Result<std::vector<std::pair<std::int32_t, float>>> json_biases(const Json& valu
     std::int32_t id = 0;
     const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
     if (bad != std::errc() || end != key.data() + key.size()) {
-      return refuse("\"" + printable(key, 40) + "\" is not a token id");
+      return refuse("\"" + printable(key, 40) + "\" is not a token ID");
     }
     if (!bias.is_number()) return refuse("must be a number between -100 and 100", "." + key);
     biases.emplace_back(id, static_cast<float>(bias.get<double>()));

@@ -44,21 +44,23 @@ constexpr std::array kFields = {
                               .initial = 40,
                               .can_be_off = true,
                               .greedy_ignores = true}},
-    SamplingField{.option = describe("top_p", number, "Keeps the most probable tokens up to this mass; 1: off.", 1e-6, 1),
-                  .member = &SamplingParams::top_p,
-                  .neutral = "1",
-                  .generation_key = "top_p",
-                  .control = {.section = randomness,
-                              .label = "Top-p",
-                              .min = 0.01,
-                              .max = 1,
-                              .step = 0.01,
-                              .decimals = 2,
-                              .initial = 0.95,
-                              .can_be_off = true,
-                              .greedy_ignores = true}},
     SamplingField{
-        .option = describe("min_p", number, "Drops tokens below this share of the best one's probability; 0: off.", 0, 1),
+        .option = describe("top_p", number, "Keeps the most probable tokens up to this probability mass; 1: off.", 1e-6, 1),
+        .member = &SamplingParams::top_p,
+        .neutral = "1",
+        .generation_key = "top_p",
+        .control = {.section = randomness,
+                    .label = "Top-p",
+                    .min = 0.01,
+                    .max = 1,
+                    .step = 0.01,
+                    .decimals = 2,
+                    .initial = 0.95,
+                    .can_be_off = true,
+                    .greedy_ignores = true}},
+    SamplingField{
+        .option = describe("min_p", number,
+                           "Drops tokens whose probability is below this share of the most probable one's; 0: off.", 0, 1),
         .member = &SamplingParams::min_p,
         .neutral = "0",
         .generation_key = "min_p",
@@ -70,27 +72,13 @@ constexpr std::array kFields = {
                     .initial = 0.05,
                     .can_be_off = true,
                     .greedy_ignores = true}},
-    SamplingField{
-        .option = describe("presence_penalty", number, "Taken off the logit of each generated token; 0: off.", -2, 2),
-        .member = &SamplingParams::presence_penalty,
-        .neutral = "0",
-        .control = {.section = repetition,
-                    .order = 1,
-                    .label = "Presence",
-                    .min = -2,
-                    .max = 2,
-                    .step = 0.05,
-                    .decimals = 2,
-                    .initial = 0.5,
-                    .can_be_off = true,
-                    .starts_off = true}},
-    SamplingField{.option = describe("frequency_penalty", number,
-                                     "Taken off once for each time a token was generated; 0: off.", -2, 2),
-                  .member = &SamplingParams::frequency_penalty,
+    SamplingField{.option = describe("presence_penalty", number,
+                                     "Subtracted once from the logit of each token that was generated; 0: off.", -2, 2),
+                  .member = &SamplingParams::presence_penalty,
                   .neutral = "0",
                   .control = {.section = repetition,
-                              .order = 2,
-                              .label = "Frequency",
+                              .order = 1,
+                              .label = "Presence",
                               .min = -2,
                               .max = 2,
                               .step = 0.05,
@@ -98,36 +86,53 @@ constexpr std::array kFields = {
                               .initial = 0.5,
                               .can_be_off = true,
                               .starts_off = true}},
-    SamplingField{.option = describe("repetition_penalty", number,
-                                     "Weakens tokens of prompt and answer by this factor; 1: off.", 0.01, 100),
-                  .member = &SamplingParams::repetition_penalty,
-                  .neutral = "1",
-                  .generation_key = "repetition_penalty",
-                  .control = {.section = repetition,
-                              .label = "Repeat penalty",
-                              .min = 0.5,
-                              .max = 2,
-                              .step = 0.01,
-                              .decimals = 2,
-                              .initial = 1.1,
-                              .can_be_off = true,
-                              .starts_off = true}},
     SamplingField{
-        .option = describe("seed", text, "Whole number from -2^63 to 2^64 - 1; empty or -1: drawn once a request."),
+        .option = describe("frequency_penalty", number,
+                           "Subtracted from the logit of a token once for each time it was generated; 0: off.", -2, 2),
+        .member = &SamplingParams::frequency_penalty,
+        .neutral = "0",
+        .control = {.section = repetition,
+                    .order = 2,
+                    .label = "Frequency",
+                    .min = -2,
+                    .max = 2,
+                    .step = 0.05,
+                    .decimals = 2,
+                    .initial = 0.5,
+                    .can_be_off = true,
+                    .starts_off = true}},
+    SamplingField{
+        .option = describe("repetition_penalty", number,
+                           "Makes tokens of the prompt and the answer less likely by this factor; 1: off.", 0.01, 100),
+        .member = &SamplingParams::repetition_penalty,
+        .neutral = "1",
+        .generation_key = "repetition_penalty",
+        .control = {.section = repetition,
+                    .label = "Repeat penalty",
+                    .min = 0.5,
+                    .max = 2,
+                    .step = 0.01,
+                    .decimals = 2,
+                    .initial = 1.1,
+                    .can_be_off = true,
+                    .starts_off = true}},
+    SamplingField{
+        .option = describe("seed", text,
+                           "Seed of a request, a whole number from -2^63 to 2^64 - 1; empty or -1: drawn once per request."),
         .member = &SamplingParams::seed,
         .control = {.section = length, .order = 1, .label = "Seed", .initial = 1, .can_be_off = true, .starts_off = true}},
-    SamplingField{.option = describe("stop", text, "One string that ends the answer, or a JSON list of up to 16."),
+    SamplingField{.option = describe("stop", text, "A string that ends the answer, or a JSON list of up to 16 strings."),
                   .member = &SamplingParams::stop,
                   .control = {.section = length, .order = 2, .label = "Stop strings"}},
-    SamplingField{.option = describe("stop_token_ids", text, "Ids that end the answer, with commas between."),
+    SamplingField{.option = describe("stop_token_ids", text, "Comma-separated token IDs that end the answer."),
                   .member = &SamplingParams::stop_token_ids},
     SamplingField{.option = describe("include_stop_str_in_output", boolean, "Keep the stop string in the answer."),
                   .member = &SamplingParams::include_stop_str_in_output},
-    SamplingField{.option = describe("ignore_eos", boolean, "Go on after an end-of-sequence token."),
+    SamplingField{.option = describe("ignore_eos", boolean, "Continue after an end-of-sequence token."),
                   .member = &SamplingParams::ignore_eos},
     SamplingField{
-        .option =
-            describe("max_tokens", integer, "Tokens to generate at most; 0: until the context is full.", 0, kMaxInteger),
+        .option = describe("max_tokens", integer, "Maximum number of tokens to generate; 0: until the context is full.", 0,
+                           kMaxInteger),
         .member = &SamplingParams::max_tokens,
         .generation_key = "max_new_tokens",
         .dialect_decodes = true,
@@ -149,7 +154,8 @@ constexpr std::array kFields = {
     SamplingField{
         .option = describe("prompt_logprobs", integer, "Alternatives to report for each prompt token; empty: none.", 0, 20),
         .member = &SamplingParams::prompt_logprobs},
-    SamplingField{.option = describe("logit_bias", text, "Added to logits, as id:bias with commas between; -100 to 100."),
+    SamplingField{.option = describe("logit_bias", text,
+                                     "Comma-separated id:bias pairs that are added to logits; each bias from -100 to 100."),
                   .member = &SamplingParams::logit_bias},
     SamplingField{.option = describe("skip_special_tokens", boolean, "Leave control tokens out of the text."),
                   .member = &SamplingParams::skip_special_tokens,
@@ -223,8 +229,7 @@ Result<std::vector<std::int32_t>> parse_ids(std::string_view name, std::string_v
   std::vector<std::int32_t> ids;
   for (const std::string_view piece : split_list(value)) {
     if (!read_whole(piece, ids.emplace_back())) {
-      return refuse(name,
-                    fmt::format("{} must be token ids with commas between, got \"{}\"", name, printable_excerpt(piece)));
+      return refuse(name, fmt::format("{} must be comma-separated token IDs, got \"{}\"", name, printable_excerpt(piece)));
     }
   }
   return ids;
@@ -239,7 +244,7 @@ Result<std::vector<std::pair<std::int32_t, float>>> parse_bias(std::string_view 
     auto& [token, bias] = biases.emplace_back();
     if (colon == piece.npos || !read_whole(id, token) || !read_whole(trimmed(piece.substr(colon + 1)), bias)) {
       return refuse(name,
-                    fmt::format("{} must be id:bias pairs with commas between, got \"{}\"", name, printable_excerpt(piece)));
+                    fmt::format("{} must be comma-separated id:bias pairs, got \"{}\"", name, printable_excerpt(piece)));
     }
   }
   return biases;
@@ -371,7 +376,7 @@ struct CheckItems {
 
   Result<void> check_id(std::int32_t id) const {
     if (id >= 0 && id < vocab_size) return {};
-    return refuse(name, fmt::format("{}: token id {} is not in the vocabulary (0 to {})", name, id, vocab_size - 1));
+    return refuse(name, fmt::format("{}: token ID {} is not in the vocabulary (0 to {})", name, id, vocab_size - 1));
   }
 };
 

@@ -66,7 +66,7 @@ class Calibration {
       if (wrong == text.end()) continue;
       return fail(
           ErrorCode::invalid_argument,
-          fmt::format("token {} in a text to calibrate with, the embeddings have {} rows", *wrong, config_.vocab_size),
+          fmt::format("the calibration text has the token {}, but the embeddings have {} rows", *wrong, config_.vocab_size),
           "calibration");
     }
     return {};

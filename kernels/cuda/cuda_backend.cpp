@@ -11,7 +11,7 @@ namespace {
 
 BackendInfo info_of_device(int n_threads) {
   cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "asking for the device");
+  check(cudaGetDeviceProperties(&device, 0), "querying the device");
   return {.name = "cuda",
           .isa = "sm_" + std::to_string(10 * device.major + device.minor),
           .device = device.name,
@@ -21,13 +21,13 @@ BackendInfo info_of_device(int n_threads) {
 
 int n_processors_of_device() {
   int n = 0;
-  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0), "asking for the device");
+  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0), "querying the device");
   return n;
 }
 
 Stream new_stream() {
   Stream stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
   return stream;
 }
 

@@ -154,6 +154,7 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kBenchCommand = {.name = "bench", .help = "Measure reading and writing speed.", .run = bench};
+extern constexpr Command kBenchCommand = {
+    .name = "bench", .help = "Measure the speed of prompt processing and of generation.", .run = bench};
 
 }  // namespace lathe::app

@@ -205,6 +205,6 @@ int chat(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kChatCommand = {.name = "chat", .help = "Chat with a model at the terminal.", .run = chat};
+extern constexpr Command kChatCommand = {.name = "chat", .help = "Chat with a model in the terminal.", .run = chat};
 
 }  // namespace lathe::app

@@ -45,9 +45,8 @@ void add_flags(CLI::App& parser, CompleteFlags& flags) {
   parser.add_option("--prompt-ids", flags.prompt_ids, "The prompt as comma-separated token IDs.")
       ->type_name("1,2,3")
       ->group("Prompt, one of");
-  parser.add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.")
-      ->group("Prompt, one of");
-  parser.add_flag("--json", flags.json, "One JSON object on stdout instead of the text.");
+  parser.add_option("--prompt-file", flags.prompt_file, "File with the prompt; -: standard input.")->group("Prompt, one of");
+  parser.add_flag("--json", flags.json, "Print one JSON object on stdout instead of the text.");
   flags.sampling.add(parser, engine::sampling_fields());
   parser.footer(
       fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling parameters that are not given come from "
@@ -210,6 +209,6 @@ int complete(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kCompleteCommand = {.name = "complete", .help = "Go on from a prompt, once.", .run = complete};
+extern constexpr Command kCompleteCommand = {.name = "complete", .help = "Continue one prompt.", .run = complete};
 
 }  // namespace lathe::app

@@ -84,6 +84,6 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 extern constexpr Command kConvertCommand = {
-    .name = "convert", .help = "Write a checkpoint in other numbers.", .run = convert};
+    .name = "convert", .help = "Write a checkpoint in another format or number type.", .run = convert};
 
 }  // namespace lathe::app

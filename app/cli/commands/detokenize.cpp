@@ -96,6 +96,6 @@ int detokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 extern constexpr Command kDetokenizeCommand = {
-    .name = "detokenize", .help = "Turn token ids into texts.", .run = detokenize};
+    .name = "detokenize", .help = "Convert token IDs to text.", .run = detokenize};
 
 }  // namespace lathe::app

@@ -119,6 +119,6 @@ int embed(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kEmbedCommand = {.name = "embed", .help = "Turn texts into vectors.", .run = embed};
+extern constexpr Command kEmbedCommand = {.name = "embed", .help = "Convert texts to vectors.", .run = embed};
 
 }  // namespace lathe::app

@@ -130,6 +130,7 @@ int help(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kHelpCommand{"help", "Read the manual: its topics, a page, or the help of a command.", help};
+extern constexpr Command kHelpCommand{"help", "Read the manual: the list of topics, a page, or the help of a command.",
+                                      help};
 
 }  // namespace lathe::app

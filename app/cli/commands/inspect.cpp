@@ -212,6 +212,6 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 extern constexpr Command kInspectCommand = {
-    .name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
+    .name = "inspect", .help = "Show what a model is and whether it fits into memory.", .run = inspect};
 
 }  // namespace lathe::app

@@ -150,6 +150,6 @@ int models(const std::vector<std::string>& arguments, Terminal& terminal) { retu
 }  // namespace
 
 extern constexpr Command kModelsCommand = {
-    .name = "models", .help = "List the models in the watched folders, by the names that --model takes.", .run = models};
+    .name = "models", .help = "List the models that were found, by the names that --model accepts.", .run = models};
 
 }  // namespace lathe::app

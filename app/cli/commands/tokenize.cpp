@@ -78,6 +78,6 @@ int tokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kTokenizeCommand = {.name = "tokenize", .help = "Turn texts into token ids.", .run = tokenize};
+extern constexpr Command kTokenizeCommand = {.name = "tokenize", .help = "Convert texts to token IDs.", .run = tokenize};
 
 }  // namespace lathe::app

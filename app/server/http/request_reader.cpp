@@ -89,7 +89,7 @@ std::optional<Refusal> RequestReader::parse_head(std::size_t size) {
     return Refusal{400, "the header is malformed: " + error.message()};
   }
   if (!split_target(std::string(parser_->get().target()), head_)) {
-    return Refusal{400, "the target is neither a path nor an http address"};
+    return Refusal{400, "the request target is neither a path nor an http address"};
   }
   take_head();
   return std::nullopt;

@@ -15,7 +15,7 @@ Result<void> PackedWeight::allocate(kernels::Backend& backend) {
   if (!is_planned()) return {};
   matrix_ = backend.make_packed(format_, n_, k_);
   if (matrix_ != nullptr) return {};
-  return fail(ErrorCode::resource_exhausted, fmt::format("no memory for a matrix [{}, {}]", n_, k_), "model");
+  return fail(ErrorCode::resource_exhausted, fmt::format("not enough memory for a matrix [{}, {}]", n_, k_), "model");
 }
 
 void PackedWeight::add_image(WeightImage& image) {

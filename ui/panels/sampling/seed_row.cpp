@@ -40,7 +40,7 @@ void SeedRow::make_controls(const Theme& theme, const QString& name) {
   kind_ = new Quiet<QComboBox>(this);
   kind_->setObjectName(name + QStringLiteral(".kind"));
   kind_->setAccessibleName(label_of(field_));
-  kind_->setToolTip(tr("seed: the same seed gives the same reply, whatever else runs"));
+  kind_->setToolTip(tr("seed: the same seed gives the same reply, whatever other requests run"));
   kind_->addItems({tr("Random"), tr("Fixed")});
   seed_ = new Quiet<QSpinBox>(this);
   seed_->setObjectName(name);

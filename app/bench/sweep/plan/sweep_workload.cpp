@@ -38,10 +38,11 @@ constexpr std::array kWorkloadFields = {
                   .member = &SweepWorkload::output_tokens,
                   .control = {.order = 1, .label = "Output tokens", .joins = true, .unit = "out", .applies = is_no_replay}},
     WorkloadField{
-        .option = {"length_spread", scheduling, number,
-                   "Lengths of prompts and answers are drawn evenly from 1 - N to 1 + N times theirs, N being 1 at most. Of "
-                   "length_distribution lognormal it is their coefficient of variation: sigma over mean.",
-                   0, 10},
+        .option =
+            {"length_spread", scheduling, number,
+             "Spread of the lengths of prompts and answers: they are drawn uniformly from 1 - N to 1 + N times the mean, "
+             "with N at most 1. For length_distribution lognormal it is the coefficient of variation: sigma over mean.",
+             0, 10},
         .member = &SweepWorkload::length_spread,
         .control = {.order = 1,
                     .label = "Spread of lengths",
@@ -52,8 +53,8 @@ constexpr std::array kWorkloadFields = {
                     .range = spread_range}},
     WorkloadField{
         .option = {"length_distribution", scheduling, choice,
-                   "How lengths are drawn: uniform, evenly around the mean, or lognormal, as lengths of real requests are: "
-                   "most are short and a few very long. Either has the mean that prompt_tokens and output_tokens say.",
+                   "How lengths are drawn. uniform: evenly around the mean; lognormal: like the lengths of real requests, "
+                   "most of which are short and a few very long. The means are prompt_tokens and output_tokens.",
                    0, 0, "uniform|lognormal"},
         .member = &SweepWorkload::length_distribution,
         .control = {.order = 1,
@@ -70,11 +71,10 @@ constexpr std::array kWorkloadFields = {
                               .applies = [](const WorkloadUse& use) { return !use.has_dataset(); },
                               .conflicts = [](const WorkloadUse& use) { return use.has_dataset(); }}},
     WorkloadField{
-        .option =
-            {"too_long", scheduling, choice,
-             "What becomes of a request that the context does not hold: fail ends its cell, cut takes what fits, of its "
-             "answer half of the context at most. Of a target the context is not known.",
-             0, 0, "fail|cut"},
+        .option = {"too_long", scheduling, choice,
+                   "What happens to a request that does not fit into the context: fail ends its cell, cut shortens it to "
+                   "what fits, its answer to half of the context at most. The context of a target is unknown.",
+                   0, 0, "fail|cut"},
         .member = &SweepWorkload::too_long,
         .control = {.order = 4,
                     .label = "Cut long requests",
@@ -83,29 +83,28 @@ constexpr std::array kWorkloadFields = {
                     .applies = [](const WorkloadUse& use) { return (use.has_dataset() || use.replays()) && !use.of_target; },
                     .conflicts = [](const WorkloadUse& use) { return use.of_target; }}},
     WorkloadField{.option = {"requests", scheduling, integer,
-                             "Requests of a run; 0: twice the concurrency, at least 4. Of load saturation the least of each "
-                             "trial; 0: as many as come in five seconds, at least 40.",
+                             "Requests of a run; 0: twice the concurrency, at least 4. For load saturation, the minimum of "
+                             "each trial; 0: as many as arrive in five seconds, at least 40.",
                              0, 1 << 20},
                   .member = &SweepWorkload::requests,
                   .control = {.order = 5, .label = "Requests", .empty = "auto"}},
     WorkloadField{
-        .option =
-            {"load", scheduling, choice,
-             "When requests are sent. saturation searches the highest rate of Poisson arrivals that the goal holds, or "
-             "without one the highest at which requests are completed as fast as they come: max_rate.",
-             0, 0, "concurrency|constant|poisson|replay|saturation"},
+        .option = {"load", scheduling, choice,
+                   "When requests are sent. saturation searches max_rate, the highest rate of Poisson arrivals that meets "
+                   "the goal, or, without a goal, the highest rate at which requests are completed as fast as they arrive.",
+                   0, 0, "concurrency|constant|poisson|replay|saturation"},
         .member = &SweepWorkload::load,
         .control = {.order = 3,
                     .label = "Load",
                     .choices = "Fixed concurrency|Constant rate|Poisson arrivals|Replay of a trace|Saturation"}},
-    WorkloadField{.option = {"concurrency", scheduling, integer, "Requests at a time, with load concurrency.", 1, 4096},
+    WorkloadField{.option = {"concurrency", scheduling, integer, "Concurrent requests, for load concurrency.", 1, 4096},
                   .member = &SweepWorkload::concurrency,
                   .control = {.order = 3,
-                              .label = "At a time",
+                              .label = "Concurrency",
                               .hides_if_varied = true,
                               .applies = [](const WorkloadUse& use) { return use.is_fixed() || use.varies("load"); }}},
     WorkloadField{
-        .option = {"rate", scheduling, number, "Requests a second, with load constant or poisson.", 0.001, 100'000},
+        .option = {"rate", scheduling, number, "Requests per second, for load constant or poisson.", 0.001, 100'000},
         .member = &SweepWorkload::rate,
         .control = {.order = 3,
                     .label = "Rate",
@@ -122,7 +121,7 @@ constexpr std::array kWorkloadFields = {
              "\"prompt\", \"turns\", \"messages\" or ShareGPT's \"conversations\".",
              0, 0},
         .member = &SweepWorkload::dataset,
-        .control = {.label = "Prompts", .empty = "drawn tokens, or a file"}},
+        .control = {.label = "Prompts", .empty = "random tokens, or a file"}},
     WorkloadField{
         .option = {"trace", scheduling, text,
                    "Arrivals to replay: CSV or JSONL of arrival (seconds), prompt_tokens and output_tokens, Azure's CSV, or "
@@ -131,11 +130,11 @@ constexpr std::array kWorkloadFields = {
         .member = &SweepWorkload::trace,
         .control =
             {.order = 3, .label = "Trace", .empty = "CSV or JSONL file", .applies = is_replay, .conflicts = is_no_replay}},
-    WorkloadField{.option = {"time_scale", scheduling, number,
-                             "Times of the trace are multiplied by this: 0.5 is twice as fast.", 0.0001, 10'000},
+    WorkloadField{.option = {"time_scale", scheduling, number, "Factor on the times of the trace: 0.5 is twice as fast.",
+                             0.0001, 10'000},
                   .member = &SweepWorkload::time_scale,
                   .control = {.order = 3,
-                              .label = "Its times",
+                              .label = "Time scale",
                               .prefix = "× ",
                               .decimals = 2,
                               .min = 0.01,
@@ -144,9 +143,9 @@ constexpr std::array kWorkloadFields = {
                               .applies = is_replay}},
     WorkloadField{
         .option = {"turns", scheduling, integer,
-                   "Turns of a conversation: the prompt of each is all that was said before and new tokens, so that the "
-                   "prefix cache is of use. Requests, concurrency and rate then count conversations; of a dataset those of "
-                   "its conversations that have fewer end earlier.",
+                   "Turns of a conversation: the prompt of each turn is the whole conversation so far and new tokens, so "
+                   "the prefix cache is used. Requests, concurrency and rate then count conversations; conversations of a "
+                   "dataset that have fewer turns end earlier.",
                    1, 1024},
         .member = &SweepWorkload::turns,
         .control = {.order = 2,
@@ -159,7 +158,7 @@ constexpr std::array kWorkloadFields = {
                   .member = &SweepWorkload::turn_tokens,
                   .control = {.order = 2,
                               .label = "New tokens",
-                              .empty = "as many",
+                              .empty = "as prompt",
                               .hides_if_varied = true,
                               .applies = [](const WorkloadUse& use) { return use.talks() && !use.has_dataset(); }}},
     WorkloadField{
@@ -172,11 +171,10 @@ constexpr std::array kWorkloadFields = {
                     .hides_if_varied = true,
                     .applies = [](const WorkloadUse& use) { return use.talks(); }}},
     WorkloadField{
-        .option =
-            {"max_seconds", scheduling, number,
-             "Seconds after which a run sends no more; what is on its way is finished. 0: no limit. Of load saturation "
-             "those of each trial.",
-             0, 86'400},
+        .option = {"max_seconds", scheduling, number,
+                   "Seconds after which a run sends no more requests; requests in flight are finished. 0: no limit. For "
+                   "load saturation, the limit of each trial.",
+                   0, 86'400},
         .member = &SweepWorkload::max_seconds,
         .control = {.section = WorkloadSection::limits,
                     .label = "Run ends after",
@@ -185,12 +183,12 @@ constexpr std::array kWorkloadFields = {
                     .decimals = 2}},
     WorkloadField{
         .option = {"max_waiting", scheduling, integer,
-                   "A run of load constant, poisson or replay sends no more once more than N requests wait for their first "
-                   "token: more come than are served. A trial of load saturation has then not held. 0: no limit.",
+                   "A run of load constant, poisson or replay sends no more requests once more than N wait for their first "
+                   "token, because more arrive than are served. A trial of load saturation has then not held. 0: no limit.",
                    0, 1 << 20},
         .member = &SweepWorkload::max_waiting,
         .control = {.section = WorkloadSection::limits,
-                    .label = "… or at waiting",
+                    .label = "… or waiting over",
                     .empty = "never",
                     .hides_if_varied = true,
                     .applies = [](const WorkloadUse& use) { return !use.is_fixed() || use.varies("load"); }}},

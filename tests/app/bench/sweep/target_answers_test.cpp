@@ -29,7 +29,7 @@ class TargetAnswersTest : public QObject {
         "answered 200 with an error: no model");
     row("no end", http_stream({token("a")}), "was cut off");
     row("cut event", http_stream({token("a")}) + "data: {\"choi", "was cut off");
-    row("no JSON", http_stream({"what?"}), "no JSON object: what?");
+    row("no JSON", http_stream({"what?"}), "not a JSON object: what?");
     row("an error in the stream", http_stream({token("a"), R"({"error":{"message":"the engine died"}})"}),
         "the engine died");
     row("an error of the old form",
@@ -57,9 +57,9 @@ class TargetAnswersTest : public QObject {
         "was cut off");
     row("cut though its chunks have usage",
         http_stream({R"({"choices":[{"text":"a"}],"usage":{"prompt_tokens":12,"completion_tokens":1}})"}), "was cut off");
-    row("no token", http_stream({kUsage, "[DONE]"}), "without a token");
+    row("no token", http_stream({kUsage, "[DONE]"}), "had no token");
     row("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n", "sent no answer");
-    row("a head and no more", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:", "broke off its answer");
+    row("a head and no more", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:", "cut off its answer");
   }
   void what_goes_wrong_is_the_reason_of_a_failed_cell() {
     QFETCH(QString, answer);

@@ -113,15 +113,15 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(rows, "stop_at_ci", tr("Stop early"),
-          tr("A cell ends before its last repeat once its 95 % interval is this narrow"), stop_, true);
+          tr("End a cell before its last repeat once its 95 % interval is this narrow"), stop_, true);
   limits_ = new WorkRows(theme_, app::WorkloadSection::limits, kLabelWidth, section);
   connect(limits_, &WorkRows::changed, this, &PlanForm::take);
   rows.addWidget(limits_);
-  quality_ = make_file("quality", tr("off, or a text"));
-  quality_row_ = add_row(rows, "quality_row", tr("Quality on"),
-                         tr("A file of text on which each model is compared with the unquantized one: perplexity, "
-                            "divergence and agreement"),
-                         quality_, true);
+  quality_ = make_file("quality", tr("off, or a text file"));
+  quality_row_ = add_row(
+      rows, "quality_row", tr("Quality on"),
+      tr("A text file on which each model is compared with the unquantized one: perplexity, divergence and agreement"),
+      quality_, true);
   special_ = make_switch("parse_special", tr("Special tokens"));
   special_row_ =
       add_row(rows, "parse_special", tr("Special tokens"),
