@@ -343,7 +343,7 @@ struct CheckItems {
   Result<void> operator()(IdsMember member) const {
     const auto& ids = params.*member;
     if (ids.size() > kMaxStopIds) {
-      return refuse(name, fmt::format("{} may hold at most {} ids, got {}", name, kMaxStopIds, ids.size()));
+      return refuse(name, fmt::format("{} may hold at most {} token IDs, got {}", name, kMaxStopIds, ids.size()));
     }
     for (const std::int32_t id : ids) LATHE_TRY_VOID(check_id(id));
     return {};
