@@ -9,7 +9,7 @@
 
 #include "engine/api/json.h"
 #include "engine/api/options.h"
-#include "engine/api/sampling_params.h"
+#include "engine/api/sampling_field.h"
 
 namespace lathe::app {
 
@@ -116,20 +116,23 @@ struct SweepCell {
   SweepWorkload workload;
 };
 
+// `sampling` below: the sampling parameters that a plan may set and vary.
+
 /// True if a setting may be a variable: some settings have no effect in a sweep, and with a target only a request's have.
 bool can_vary(std::string_view name, bool of_target = false);
 /// Parses "name=a,b,c"; numbers also as first:last:step or first:last:*factor; lists of several items (stop,
 /// stop_token_ids, logit_bias) in brackets: "[1,2],[3]" or "{5:1,6:-1}".
 /// Errors: invalid_argument.
-engine::Result<SweepVariable> parse_variable(std::string_view text);
+engine::Result<SweepVariable> parse_variable(std::string_view text,
+                                             engine::SamplingTable sampling = engine::sampling_fields());
 
 /// Checks that variables exist, have an effect, are few enough and differ; their values are checked when a cell is made.
 /// Errors: invalid_argument, with the nearest name.
-engine::Result<void> check(const SweepPlan& plan);
+engine::Result<void> check(const SweepPlan& plan, engine::SamplingTable sampling = engine::sampling_fields());
 /// Refuses typing errors: a name that is not one of a setting's choices, a text where a number is required. A number that a
 /// setting refuses, or values that do not fit together, fail in their cells, which report it. Does not open files.
 /// Requires: check(plan). Errors: invalid_argument, with the nearest name.
-engine::Result<void> check_values(const SweepPlan& plan);
+engine::Result<void> check_values(const SweepPlan& plan, engine::SamplingTable sampling = engine::sampling_fields());
 /// Raises max_num_seqs to the largest concurrency of a cell, and max_num_batched_tokens to max_num_seqs, unless max_num_seqs
 /// is a variable.
 void make_room(SweepPlan& plan, bool raise_seqs = true, bool raise_batched_tokens = true);
@@ -139,12 +142,14 @@ engine::Result<void> check_files(const SweepPlan& plan);
 /// Number of combinations of values. Cells are ordered with the last variable fastest.
 std::size_t n_cells(const SweepPlan& plan);
 /// The cell of an index. Requires: check(plan). Errors: a value that its setting refuses; other cells stay usable.
-engine::Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index);
+engine::Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index,
+                                  engine::SamplingTable sampling = engine::sampling_fields());
 std::vector<std::pair<std::string, std::string>> values_of(const SweepPlan& plan, std::size_t index);
 
 /// All settings by name, so that a plan can be stored and run again.
-engine::OrderedJson to_json(const SweepPlan& plan);
+engine::OrderedJson to_json(const SweepPlan& plan, engine::SamplingTable sampling = engine::sampling_fields());
 /// Reads a plan from the form of to_json(). Errors: invalid_argument naming the field.
-engine::Result<SweepPlan> sweep_plan_from(const engine::Json& json);
+engine::Result<SweepPlan> sweep_plan_from(const engine::Json& json,
+                                          engine::SamplingTable sampling = engine::sampling_fields());
 
 }  // namespace lathe::app

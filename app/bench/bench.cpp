@@ -116,8 +116,8 @@ class Bench {
     for (const Stream& stream : streams) {
       if (stream.n_cached < whole) {
         return engine::fail(ErrorCode::invalid_argument,
-                            fmt::format("{} of {} tokens of depth were found in the prefix cache: it must be on, with room "
-                                        "for all streams",
+                            fmt::format("{} of {} tokens of depth were found in the prefix cache: it must be enabled and "
+                                        "large enough for all streams",
                                         stream.n_cached, depth),
                             "depth");
       }

@@ -12,16 +12,17 @@ namespace {
 constexpr double kMiB = 1 << 20;
 
 constexpr std::array kGuards = {
-    MachineGuard{"battery", 0, [](double) { return std::string("on battery: the processors may be slowed down"); }},
+    MachineGuard{"battery", 0, [](double) { return std::string("on battery: the processors may run at a lower clock"); }},
     MachineGuard{"governor", 0,
                  [](double value) {
                    return fmt::format(
-                       "the governor of {:.0f} % of the processors is not performance: their clock follows the load",
+                       "{:.0f} % of the processors have a governor other than performance: their clock follows the load",
                        100 * value);
                  }},
-    MachineGuard{
-        "other_load", 0.1,
-        [](double value) { return fmt::format("others took {:.0f} % of the processors during a run", 100 * value); }},
+    MachineGuard{"other_load", 0.1,
+                 [](double value) {
+                   return fmt::format("other programs took {:.0f} % of the processors during a run", 100 * value);
+                 }},
     MachineGuard{"own_requests", 0,
                  [](double value) {
                    return fmt::format("the model of this program computed {:.0f} tokens of chats or requests during a run",
@@ -36,8 +37,8 @@ constexpr std::array kGuards = {
     MachineGuard{"without_usage", 0,
                  [](double value) {
                    return fmt::format(
-                       "{:.0f} answers of a run came without usage: their tokens are counted by the chunks of the stream, "
-                       "those of their prompts as planned",
+                       "{:.0f} answers of a run came without usage: their tokens are counted as chunks of the stream, and "
+                       "their prompt tokens as planned",
                        value);
                  }},
 };

@@ -24,8 +24,8 @@ Result<void> check_text(const std::string& text, const std::string& path) {
   for (std::size_t at = 0; at < text.size();) {
     const engine::Utf8Step step = engine::read_utf8(text, at);
     if (!step.valid) {
-      return engine::fail(ErrorCode::invalid_argument,
-                          fmt::format("is no text in UTF-8: byte {} of {}", at + 1, text.size()), path);
+      return engine::fail(ErrorCode::invalid_argument, fmt::format("is not UTF-8 text: byte {} of {}", at + 1, text.size()),
+                          path);
     }
     at += step.size;
   }
@@ -76,10 +76,10 @@ Result<std::string> read_text_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return engine::fail(ErrorCode::not_found, fmt::format("there is no readable file {}", path), "dataset");
   const std::streamoff n_bytes = file.tellg();
-  if (n_bytes < 0) return engine::fail(ErrorCode::not_found, fmt::format("{} is no file", path), "dataset");
+  if (n_bytes < 0) return engine::fail(ErrorCode::not_found, fmt::format("{} is not a file", path), "dataset");
   if (n_bytes > kMaxBytes) {
-    return engine::fail(ErrorCode::too_large, fmt::format("{} has {} bytes, at most {} are read", path, n_bytes, kMaxBytes),
-                        "dataset");
+    return engine::fail(ErrorCode::too_large,
+                        fmt::format("{} has {} bytes, but at most {} are read", path, n_bytes, kMaxBytes), "dataset");
   }
   std::string text(static_cast<std::size_t>(n_bytes), '\0');
   file.seekg(0);

@@ -40,11 +40,11 @@ namespace {
 
 std::string overview() {
   std::string text =
-      "Usage: lathe [MODEL] [OPTIONS]             open the window; the options are those of serve's engine\n"
+      "Usage: lathe [MODEL] [OPTIONS]             open the window; it takes the engine options of serve\n"
       "       lathe COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Command* command : kCommands) text += fmt::format("  {:<12}{}\n", command->name, command->help);
   return text +
-         "\n'lathe COMMAND --help' lists the options of a command, 'lathe help' the pages of the manual.\n"
+         "\n'lathe COMMAND --help' lists the options of a command, 'lathe help' lists the pages of the manual.\n"
          "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model refused.\n";
 }
 

@@ -34,7 +34,7 @@ std::string memory_text(const engine::LoadedModel& model) {
 std::string memory_line(const engine::LoadedModel& model) {
   const MemoryUse estimated = parts_of(model.estimate);
   if (!model.measured) {
-    return fmt::format("Memory: {:.1f} MiB estimated; the system does not say what was taken", mib(estimated.total()));
+    return fmt::format("Memory: {:.1f} MiB estimated; the system does not report what was taken", mib(estimated.total()));
   }
   const MemoryUse& use = model.measured->use;
   return fmt::format(

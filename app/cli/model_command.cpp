@@ -44,7 +44,7 @@ std::vector<std::string> quantization_details(const engine::LoadedModel& model) 
   };
   add("bnb_4bit_quant_type", true, options.bnb_4bit_quant_type);
   add("bnb_4bit_use_double_quant", options.bnb_4bit_use_double_quant, "double quantization");
-  add("bnb_4bit_compute_dtype", options.bnb_4bit_compute_dtype != "auto", "activations as they are");
+  add("bnb_4bit_compute_dtype", options.bnb_4bit_compute_dtype != "auto", "activations unchanged");
   add("quantization_zero_point", options.quantization_zero_point, "zero points");
   add("smoothquant_alpha", true, fmt::format("alpha {:g}", options.smoothquant_alpha));
   add("keep_head", options.keep_head, "head in " + model.dtype);
@@ -88,7 +88,7 @@ int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
 void add_device(CLI::App& parser, std::string& device) {
   const engine::OptionDescriptor& option = engine::engine_option("device");
   const auto choices = engine::choices_of(option);
-  parser.add_option("--device", device, "cpu, or cuda: the first CUDA device.")
+  parser.add_option("--device", device, "Device: cpu, or cuda for the first CUDA device.")
       ->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())).description(""))
       ->type_name(engine::named_choices(option));
 }
@@ -143,9 +143,10 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
     : terminal_(terminal), parser_(std::string(command.help), program_name(command)), except_(std::move(except)) {
   parser_.add_option(
       "MODEL", positional_model_,
-      "The same as --model: a folder, a GGUF file, or a name that `lathe models` lists. Without it: the bundled model.");
-  parser_.add_option("--profile-dir", profile_dir_, "Folder for settings and other files instead of the user's own.");
-  parser_.add_flag("-q,--quiet", quiet_, "No progress and no notes on stderr.");
+      "The same as --model: a folder, a GGUF file, or a name that `lathe models` lists; default: the bundled model.");
+  parser_.add_option("--profile-dir", profile_dir_,
+                     "Folder for settings and other files; default: the folders of the user.");
+  parser_.add_flag("-q,--quiet", quiet_, "Print no progress and no notes on stderr.");
 }
 
 std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
@@ -162,7 +163,7 @@ std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments
 
 std::string ModelCommand::hint_at_flag() const {
   if (flag_before_model_.empty()) return {};
-  return fmt::format("; {} takes no value, so {} stands for a model: what is printed is kept with > {}", flag_before_model_,
+  return fmt::format("; {} takes no value, so {} was read as a model; to keep the output, write > {}", flag_before_model_,
                      positional_model_, positional_model_);
 }
 
@@ -185,7 +186,7 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
   options.model = positional_model_;
   LATHE_TRY_VOID(flags_.apply(options));
   if (!positional_model_.empty() && options.model != positional_model_) {
-    return engine::fail(ErrorCode::invalid_argument, fmt::format("there are two models: {} and --model {}{}",
+    return engine::fail(ErrorCode::invalid_argument, fmt::format("two models were given: {} and --model {}{}",
                                                                  positional_model_, options.model, hint_at_flag()));
   }
   LATHE_TRY_VOID(open_workbench());
@@ -198,9 +199,9 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
   }
   options.model = workbench_->library().demo_model();
   if (options.model.empty()) {
-    return engine::fail(ErrorCode::invalid_argument, "no model given, and the bundled one is not installed", "--model");
+    return engine::fail(ErrorCode::invalid_argument, "no model was given, and the bundled one is not installed", "--model");
   }
-  print_note("No --model given: using the bundled demo model, which is small and knows little.");
+  print_note("No --model was given: using the bundled demo model, which is small and knows little.");
   return options;
 }
 

@@ -36,16 +36,16 @@ std::string type_name(const OptionDescriptor& option) {
   }
 }
 
-std::string default_of(const OptionDescriptor& option) {
-  return option.group == OptionGroup::sampling ? get_option(engine::SamplingParams(), option.name)
-                                               : get_option(engine::EngineOptions(), option.name);
+bool is_in(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-template <class Target>
-Result<void> apply_all(const std::vector<std::pair<std::string, std::string>>& values, Target& target) {
+/// Calls set(name, value) for each given flag.
+template <class Set>
+Result<void> apply_all(const std::vector<std::pair<std::string, std::string>>& values, Set set) {
   for (const auto& [name, value] : values) {
-    Result<void> set = set_option(target, name, value);
-    if (!set) return engine::fail(set.error().code, set.error().message, flag_of(name));
+    const Result<void> done = set(name, value);
+    if (!done) return engine::fail(done.error().code, done.error().message, flag_of(name));
   }
   return {};
 }
@@ -60,13 +60,20 @@ std::string flag_of(std::string_view name) {
 
 void OptionFlags::add(CLI::App& parser, std::span<const OptionDescriptor> table, std::vector<std::string_view> except) {
   for (const OptionDescriptor& option : table) {
-    if (std::find(except.begin(), except.end(), option.name) == except.end()) add_one(parser, option);
+    if (!is_in(except, option.name)) add_one(parser, option, get_option(engine::EngineOptions(), option.name));
+  }
+}
+
+void OptionFlags::add(CLI::App& parser, engine::SamplingTable table, std::vector<std::string_view> except) {
+  sampling_ = table;
+  for (const engine::SamplingField& field : table) {
+    if (!is_in(except, field.option.name))
+      add_one(parser, field.option, get_option(engine::SamplingParams(), field.option.name, table));
   }
 }
 
 /// Adds --x and --no-x; the help shows only the one that changes the default.
-void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option) {
-  const bool on = default_of(option) == "true";
+void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option, bool on) {
   const std::string name(option.name), flag = flag_of(name), no_flag = "--no-" + flag.substr(2);
   const auto setter = [this, name](const char* value) { return [this, name, value] { values_.emplace_back(name, value); }; };
   const std::string help(option.help);
@@ -75,8 +82,9 @@ void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option) 
       ->group(on ? group_title(option.group) : "");
 }
 
-void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {
-  if (option.kind == OptionKind::boolean) return add_boolean(parser, option);
+/// Adds one option. `value`: its default.
+void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option, const std::string& value) {
+  if (option.kind == OptionKind::boolean) return add_boolean(parser, option, value == "true");
   const std::string name(option.name), flag = flag_of(name), help(option.help);
   CLI::Option* added = nullptr;
   if (option.name == kStop) {
@@ -87,11 +95,10 @@ void OptionFlags::add_one(CLI::App& parser, const OptionDescriptor& option) {
         flag, keep, "A string that ends the answer; may be given up to 16 times.");
     added->allow_extra_args(false);
   } else {
-    const auto keep = [this, name](const std::string& value) { values_.emplace_back(name, value); };
+    const auto keep = [this, name](const std::string& text) { values_.emplace_back(name, text); };
     added = parser.add_option_function<std::string>(flag, keep, help);
     // The default of a sampling parameter depends on the checkpoint.
-    const std::string value = option.group == OptionGroup::sampling ? "" : default_of(option);
-    if (!value.empty()) added->default_str(value);
+    if (!value.empty() && option.group != OptionGroup::sampling) added->default_str(value);
   }
   added->group(group_title(option.group))->type_name(type_name(option));
 }
@@ -100,7 +107,12 @@ bool OptionFlags::given(std::string_view name) const {
   return std::any_of(values_.begin(), values_.end(), [&](const auto& value) { return value.first == name; });
 }
 
-Result<void> OptionFlags::apply(engine::EngineOptions& target) const { return apply_all(values_, target); }
-Result<void> OptionFlags::apply(engine::SamplingParams& target) const { return apply_all(values_, target); }
+Result<void> OptionFlags::apply(engine::EngineOptions& target) const {
+  return apply_all(values_, [&](const auto& name, const auto& value) { return set_option(target, name, value); });
+}
+
+Result<void> OptionFlags::apply(engine::SamplingParams& target) const {
+  return apply_all(values_, [&](const auto& name, const auto& value) { return set_option(target, name, value, sampling_); });
+}
 
 }  // namespace lathe::app

@@ -20,16 +20,15 @@ using engine::Result;
 
 void add_target_flags(CLI::App& parser, SweepTarget& target) {
   parser
-      .add_option(
-          "--target", target.url,
-          "Measure a server of the OpenAI protocol from outside instead of an engine of this process: http://HOST:PORT. "
-          "What varies are then sampling and the work.")
+      .add_option("--target", target.url,
+                  "Measure a server of the OpenAI protocol from outside, instead of an engine of this process: "
+                  "http://HOST:PORT. Only sampling and the work can vary then.")
       ->type_name("URL")
       ->group("Target");
-  parser.add_option("--api-key", target.api_key, "That the server asks for; kept nowhere.")
+  parser.add_option("--api-key", target.api_key, "Key that the server asks for; it is stored nowhere.")
       ->type_name("KEY")
       ->group("Target");
-  parser.add_option("--target-model", target.model, "Its model; without it the first that it names.")
+  parser.add_option("--target-model", target.model, "Model of the server; default: the first one that it lists.")
       ->type_name("NAME")
       ->group("Target");
 }
@@ -46,22 +45,22 @@ CLI::Validator number_between(double least, double most, std::string words) {
 }
 
 void add_plan_flags(CLI::App& parser, SweepFlags& flags) {
-  parser.add_option("--plan", flags.plan_file, "Plan as JSON, as --json prints it; flags add to it.")->type_name("FILE");
+  parser.add_option("--plan", flags.plan_file, "Plan as JSON, as --json prints it; other options change it.")
+      ->type_name("FILE");
   parser
-      .add_option(
-          "--var", flags.variables,
-          "A setting and its values: name=a,b,c, numbers also first:last:step or first:last:*factor, lists in brackets: "
-          "stop_token_ids=[1,2],[3]. At most three; any option of loading, serving, sampling or of the work. It takes the "
-          "place of what the plan or template has under that name.")
+      .add_option("--var", flags.variables,
+                  "A setting and its values: name=a,b,c, numbers also first:last:step or first:last:*factor, lists in "
+                  "brackets: stop_token_ids=[1,2],[3]. At most three; any option of loading, serving, sampling or the work. "
+                  "It replaces the variable of that name in the plan or template.")
       ->type_name("NAME=VALUES")
       ->allow_extra_args(false);
   const auto is_template = [](const std::string& name) {
     if (find_sweep_template(name) != nullptr) return std::string();
     std::string names;
     for (const SweepTemplate& shape : sweep_templates()) names += (names.empty() ? "" : ", ") + std::string(shape.name);
-    return fmt::format("there is no template '{}'; there are {}", name, names);
+    return fmt::format("there is no template '{}'; the templates are {}", name, names);
   };
-  parser.add_option("--template", flags.template_name, "A sweep that is asked for often; flags add to it.")
+  parser.add_option("--template", flags.template_name, "A common sweep; other options change it.")
       ->check(is_template)
       ->type_name("NAME")
       ->excludes("--plan");
@@ -79,33 +78,32 @@ void add_plan_flags(CLI::App& parser, SweepFlags& flags) {
 }
 
 void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
-  parser.add_option("--repeats", flags.repeats, "Runs of each cell; without it 3.")
+  parser.add_option("--repeats", flags.repeats, "Runs of each cell; default: 3.")
       ->check(number_between(1, 1000, "between 1 and 1000"))
       ->type_name("N");
-  parser.add_option("--sweep-seed", flags.seed, "Draws prompts and the order of the cells; without it 1.")
+  parser.add_option("--sweep-seed", flags.seed, "Seed that draws the prompts and the order of the cells; default: 1.")
       ->check(at_least(1))
       ->type_name("N");
   parser
-      .add_option(
-          "--stop-at-ci", flags.stop_at_ci,
-          "A cell ends early, after three runs at least, once the 95 % interval of its tok/s, or of max_rate with load "
-          "saturation, is under this share of the mean: 0.05.")
+      .add_option("--stop-at-ci", flags.stop_at_ci,
+                  "End a cell early, after at least three runs, once the 95 % interval of its tok/s (of max_rate with load "
+                  "saturation) is under this share of the mean, such as 0.05.")
       ->check(number_between(0.001, 0.999, "between 0.001 and 0.999"))
       ->type_name("SHARE");
-  parser.add_flag(
-      "--in-order", flags.in_order,
-      "Measure cells in the order of their values instead of a random one. In either, cells that share an engine "
-      "follow each other: what drifts with time falls on options that need another load.");
-  parser.add_flag("--no-warm-up", flags.no_warm_up, "Leave out the uncounted run before each cell.");
-  const CLI::Validator goal = number_between(0, std::numeric_limits<double>::max(), "0 (no matter) or more");
+  parser.add_flag("--in-order", flags.in_order,
+                  "Measure cells in the order of their values instead of a random order. In both orders, cells that share "
+                  "an engine follow each other, so drift over time affects options that need another load.");
+  parser.add_flag("--no-warm-up", flags.no_warm_up, "Skip the uncounted run before each cell.");
+  const CLI::Validator goal = number_between(0, std::numeric_limits<double>::max(), "0 (no goal) or more");
   parser
-      .add_option(
-          "--goal-ttft-ms", flags.goal_ttft_ms,
-          "Goodput counts requests whose first token came within N ms; 0: no matter. Load saturation asks it of 95 of "
-          "100 requests.")
+      .add_option("--goal-ttft-ms", flags.goal_ttft_ms,
+                  "Goodput counts requests whose first token came within N ms; 0: no goal. Load saturation requires it of "
+                  "95 of 100 requests.")
       ->check(goal)
       ->type_name("N");
-  parser.add_option("--goal-itl-ms", flags.goal_itl_ms, "And whose tokens came N ms apart at most, on the average.")
+  parser
+      .add_option("--goal-itl-ms", flags.goal_itl_ms,
+                  "Goodput counts requests whose tokens came at most N ms apart on average; 0: no goal.")
       ->check(goal)
       ->type_name("N");
   parser
@@ -113,17 +111,18 @@ void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
                   "Also compare each model with the unquantized one on this text (as lathe eval does): perplexity, "
                   "divergence, agreement.")
       ->type_name("FILE");
-  parser.add_flag("--parse-special", flags.parse_special,
-                  "Marks of special tokens in that text are these tokens, as in the output of 'lathe template'.");
+  parser.add_flag(
+      "--parse-special", flags.parse_special,
+      "Read special tokens that are written out in that text as these tokens, as in the output of 'lathe template'.");
 }
 
 void add_output_flags(CLI::App& parser, SweepFlags& flags) {
-  parser.add_option("--journal", flags.journal, "File that keeps every run as it ends.")->type_name("FILE");
-  parser.add_flag("--resume", flags.resume, "Go on with that journal where it ended; its plan need not be said again.");
-  parser.add_flag("--json", flags.json, "One JSON object on stdout.");
-  parser.add_flag("--csv", flags.csv, "A line a cell on stdout.");
-  parser.add_flag("--markdown", flags.markdown, "A table in Markdown on stdout.");
-  parser.add_option("--html", flags.html, "Also write a page with table, charts, plan and machine to this file.")
+  parser.add_option("--journal", flags.journal, "File that gets every run when it ends.")->type_name("FILE");
+  parser.add_flag("--resume", flags.resume, "Continue that journal where it ended; its plan need not be given again.");
+  parser.add_flag("--json", flags.json, "Print one JSON object on stdout.");
+  parser.add_flag("--csv", flags.csv, "Print CSV on stdout, one line per cell.");
+  parser.add_flag("--markdown", flags.markdown, "Print a table in Markdown on stdout.");
+  parser.add_option("--html", flags.html, "Also write an HTML page with table, charts, plan and machine to this file.")
       ->type_name("FILE");
 }
 
@@ -189,10 +188,10 @@ Result<void> take_target(const ModelCommand& command, const SweepFlags& flags, S
   plan.target.api_key = flags.target.api_key;
   if (plan.target.url.empty()) return check_key(plan, flags);
   if (command.names_model())
-    return engine::fail(ErrorCode::invalid_argument, "a target has its model: name it with --target-model", "--model");
+    return engine::fail(ErrorCode::invalid_argument, "the model of a target is given with --target-model", "--model");
   for (const engine::OptionDescriptor& option : engine::engine_option_table()) {
     if (!command.given(option.name)) continue;
-    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and means nothing here",
+    return engine::fail(ErrorCode::invalid_argument, "is set where the target is started, and has no effect here",
                         flag_of(option.name));
   }
   return {};
@@ -227,7 +226,7 @@ Result<void> take_variables(ModelCommand& command, const SweepFlags& flags, Swee
   for (const std::string& text : flags.variables) {
     LATHE_TRY(SweepVariable variable, parse_variable(text));
     if (!given.insert(variable.name).second)
-      return engine::fail(ErrorCode::invalid_argument, "is a variable twice", variable.name);
+      return engine::fail(ErrorCode::invalid_argument, "is given twice as a variable", variable.name);
     if (variable.name == "model" && plan.target.url.empty()) {
       for (std::string& model : variable.values) {
         if (auto path = command.workbench().library().resolve(model)) model = std::move(*path);
@@ -268,11 +267,11 @@ void note_surprises(ModelCommand& command, const SweepFlags& flags, const SweepP
   const SweepTemplate* const shape = find_sweep_template(flags.template_name);
   if (shape != nullptr && shape->measures_quality && plan.quality_dataset.empty()) {
     command.print_note(
-        "Warning: speed and memory alone are measured: --dataset FILE names the text on which perplexity, divergence "
-        "(KL) and agreement are");
+        "Warning: only speed and memory are measured: --dataset FILE gives the text on which perplexity, divergence (KL) "
+        "and agreement are measured");
   }
   if (plan.parse_special && plan.quality_dataset.empty())
-    command.print_note("Warning: without effect: --parse-special (it is of --quality-dataset)");
+    command.print_note("Warning: without effect: --parse-special (it applies only to --quality-dataset)");
 }
 
 }  // namespace
@@ -282,7 +281,11 @@ void add_flags(CLI::App& parser, SweepFlags& flags) {
   add_measurement_flags(parser, flags);
   add_output_flags(parser, flags);
   add_target_flags(parser, flags.target);
-  flags.sampling.add(parser, engine::sampling_option_table(), {"max_tokens", "ignore_eos", "seed"});
+  std::vector<std::string_view> of_workload;  // parameters that the workload decides
+  for (const engine::SamplingField& field : engine::sampling_fields()) {
+    if (!can_vary(field.option.name)) of_workload.push_back(field.option.name);
+  }
+  flags.sampling.add(parser, engine::sampling_fields(), of_workload);
 }
 
 Result<SweepPlan> plan_of(ModelCommand& command, const SweepFlags& flags) {

@@ -15,7 +15,7 @@ engine::Result<std::vector<std::int32_t>> parse_token_ids(std::string_view text,
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), id);
     if (error != std::errc() || end != piece.data() + piece.size()) {
-      return engine::fail(engine::ErrorCode::invalid_argument, fmt::format("'{}' is not a token id", piece),
+      return engine::fail(engine::ErrorCode::invalid_argument, fmt::format("'{}' is not a token ID", piece),
                           std::string(flag));
     }
     ids.push_back(id);

@@ -16,8 +16,9 @@ std::optional<int> parse_window_arguments(const std::vector<std::string>& argume
                                           Terminal& terminal) {
   CLI::App parser("Open the window.", "lathe");
   parser.add_option("MODEL", parsed.model,
-                    "Folder of a checkpoint, GGUF file or name of the library to open; without it, what was open last.");
-  parser.add_option("--profile-dir", parsed.profile_dir, "Folder for settings and other files instead of the user's own.");
+                    "Folder of a checkpoint, GGUF file or name of a model in the library to open; default: the last model.");
+  parser.add_option("--profile-dir", parsed.profile_dir,
+                    "Folder for settings and other files; default: the folders of the user.");
   OptionFlags flags;
   flags.add(parser, engine::engine_option_table(), {"model"});
   // Used by ./run: prints why no window can open, and opens none.
@@ -32,7 +33,7 @@ std::optional<int> parse_window_arguments(const std::vector<std::string>& argume
   std::error_code error;
   if (!is_command || std::filesystem::exists(parsed.model, error)) return std::nullopt;
   terminal.err << fmt::format(
-      "lathe: error: the command comes first: lathe {0} ... ('lathe {0} --help' lists its options)\n", parsed.model);
+      "lathe: error: the command must come first: lathe {0} ... ('lathe {0} --help' lists its options)\n", parsed.model);
   return kExitUsage;
 }
 

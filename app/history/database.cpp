@@ -64,7 +64,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& file) {
   std::unique_ptr<Database> database(new Database(raw));
   if (code != SQLITE_OK) {
     if (raw != nullptr) return failed(raw);
-    return engine::fail(ErrorCode::resource_exhausted, "no memory for the database", "history");
+    return engine::fail(ErrorCode::resource_exhausted, "not enough memory for the database", "history");
   }
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

@@ -258,9 +258,9 @@ Result<std::unique_ptr<History>> open_history(const std::string& file) {
     database = open_checked(file);
   }
   if (!database && database.error().code == ErrorCode::invalid_argument && file != kInMemory) {
-    problem = fmt::format("The chat history could not be used: {}. ", database.error().message);
+    problem = fmt::format("The chat history could not be opened: {}. ", database.error().message);
     const std::string kept = set_database_aside(file);
-    problem += kept.empty() ? "It could not be moved away." : "It is kept as " + kept + "; a new one was begun.";
+    problem += kept.empty() ? "Its file could not be moved away." : "It is kept as " + kept + "; a new one was started.";
     database = open_checked(file);
   }
   if (!database && file != kInMemory) {

@@ -50,7 +50,7 @@ tl::unexpected<engine::Error> unusable(std::string why) {
 Result<void> check_integrity(Database& database) {
   LATHE_TRY(Statement statement, database.prepare("PRAGMA quick_check(1)"));
   LATHE_TRY(const bool row, statement.step());
-  if (!row || statement.text(0) != "ok") return unusable(row ? statement.text(0) : "quick_check says nothing");
+  if (!row || statement.text(0) != "ok") return unusable(row ? statement.text(0) : "quick_check gave no result");
   return {};
 }
 
@@ -77,10 +77,10 @@ Result<void> prepare_history_schema(Database& database) {
     return transaction.commit();
   }
   if (version != kVersion)
-    return unusable(fmt::format("it has version {}, this program writes version {}", version, kVersion));
+    return unusable(fmt::format("it has version {}, but this program writes version {}", version, kVersion));
   LATHE_TRY(const std::int64_t n_code,
             number(database, "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')"));
-  if (n_code != 0) return unusable(fmt::format("it has {} triggers or views, which Lathe never makes", n_code));
+  if (n_code != 0) return unusable(fmt::format("it has {} triggers or views, which Lathe never creates", n_code));
   return check_columns(database);
 }
 

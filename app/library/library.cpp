@@ -72,16 +72,17 @@ class SettingsLibrary final : public Library {
     std::error_code problem;
     if (!fs::exists(entry.path, problem)) {
       return engine::fail(ErrorCode::not_found,
-                          fmt::format("{} is gone since the folders were searched; scan again", entry.name), entry.path);
+                          fmt::format("{} has disappeared since the folders were searched; scan again", entry.name),
+                          entry.path);
     }
     const FileStamp now = stamp_of(entry.path);
     if (now == entry.stamp) return {};
     const std::string what =
         now.n_files != entry.stamp.n_files   ? fmt::format("{} files, now {}", entry.stamp.n_files, now.n_files)
         : now.n_bytes != entry.stamp.n_bytes ? fmt::format("{} bytes, now {}", entry.stamp.n_bytes, now.n_bytes)
-                                             : std::string("as many bytes, written since");
+                                             : std::string("the same size, but written since");
     return engine::fail(ErrorCode::conflict,
-                        fmt::format("{} changed since the folders were searched ({}); scan again", entry.name, what),
+                        fmt::format("{} has changed since the folders were searched ({}); scan again", entry.name, what),
                         entry.path);
   }
 

@@ -44,7 +44,7 @@ engine::Result<std::string> one_of(const std::vector<const LibraryEntry*>& fitti
   }
   if (fitting.size() > kNamed) list += fmt::format(" and {} more", fitting.size() - kNamed);
   return engine::fail(ErrorCode::invalid_argument,
-                      fmt::format("{} models fit this name: {}; give more of the name, or a path", fitting.size(), list),
+                      fmt::format("{} models match this name: {}; give more of the name, or a path", fitting.size(), list),
                       wanted);
 }
 
@@ -82,7 +82,7 @@ std::string places_of(std::span<const WatchedFolder> searched) {
   for (const WatchedFolder& folder : searched) {
     if (folder.is_there) places += (places.empty() ? "; searched: " : ", ") + folder.path;
   }
-  return places.empty() ? "; no watched folder is there" : places;
+  return places.empty() ? "; none of the watched folders exists" : places;
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ engine::Result<std::string> find_by_name(std::span<const LibraryEntry> entries, 
   const std::string near = nearest(entries, name);
   return engine::fail(
       ErrorCode::not_found,
-      fmt::format("no such file or folder, and no model of that name in the library{} ({}){}",
+      fmt::format("there is no such file or folder, and no model of that name in the library{} ({}){}",
                   near.empty() ? "" : fmt::format("; did you mean {}?", near), names_of(entries), places_of(searched)),
       name);
 }

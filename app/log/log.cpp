@@ -46,7 +46,7 @@ class SpdlogLog final : public Log {
       add_sink(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file, kFileBytes, kOldFiles),
                "%Y-%m-%dT%H:%M:%S.%e%z %l %v");
     } catch (const spdlog::spdlog_ex& problem) {
-      write(LogLevel::warning, "log", std::string("no log file: ") + problem.what());
+      write(LogLevel::warning, "log", std::string("the log file cannot be opened: ") + problem.what());
     }
   }
 

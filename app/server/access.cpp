@@ -97,8 +97,8 @@ std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) c
   if (is_listed) return std::nullopt;
   const std::string name = printable(given, 100);
   return AccessRefusal{
-      421, "the Host \"" + name + "\" of this request is not a name of this server; start it with --allowed-hosts " +
-               (name.empty() ? "NAME" : name) + " (setting server/allowed_hosts) if it should be, or send it to " +
+      421, "the Host \"" + name + "\" of this request is not a name of this server; start the server with --allowed-hosts " +
+               (name.empty() ? "NAME" : name) + " (setting server/allowed_hosts) to allow it, or send the request to " +
                head.local_address + ":" + std::to_string(port)};
 }
 
@@ -111,7 +111,8 @@ std::optional<AccessRefusal> Access::check_origin(const http::RequestHead& head)
   const auto origins = head.values("Origin");
   if (origins.empty()) return std::nullopt;
   if (origins.size() == 1 && lists_origin(origins.front())) return std::nullopt;
-  return AccessRefusal{403, "requests from web pages are refused unless their origin is listed in the allowed origins"};
+  return AccessRefusal{
+      403, "requests from web pages are refused unless their origin is one of the allowed origins (--allowed-origins)"};
 }
 
 std::optional<AccessRefusal> Access::check_key(const http::RequestHead& head) const {

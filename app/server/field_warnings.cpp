@@ -42,7 +42,7 @@ void WarningLog::write(Log& log, std::span<const FieldWarning> warnings) {
   for (const FieldWarning& warning : warnings) {
     if (seen_.size() >= kMaxSeen || !seen_.insert(warning.field).second) continue;
     log.warning("server", "a request asks for \"" + printable(warning.field, 100) + "\", which " + warning.message +
-                              "; its answer says so, and this line comes once");
+                              "; its answer reports that, and this line is logged once");
   }
 }
 

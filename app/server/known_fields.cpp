@@ -4,7 +4,7 @@
 #include "app/server/known_fields.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 namespace lathe::app {
 namespace {
@@ -14,32 +14,15 @@ using enum FieldFate;
 
 constexpr std::string_view kPenalties = "repetition_penalty repeat_penalty presence_penalty frequency_penalty";
 
-// A field that becomes served gets the fate `served`, and a dialect reads it.
+// Fields other than the sampling parameters. A field that becomes served gets the fate `served`, and a dialect reads it; one
+// that becomes a sampling parameter is served by its row there.
 constexpr KnownField kKnownFields[] = {
     // Fields of OpenAI and vLLM.
     {.name = "model", .fate = served},
     {.name = "prompt", .fate = served},
     {.name = "messages", .fate = served},
-    {.name = "max_tokens", .fate = served},
     {.name = "max_completion_tokens", .fate = served},
-    {.name = "temperature", .fate = served},
-    {.name = "top_p", .fate = served},
-    {.name = "top_k", .fate = served, .neutral = "0 -1"},
-    {.name = "min_p", .fate = served, .neutral = "0"},
-    {.name = "presence_penalty", .fate = served, .neutral = "0"},
-    {.name = "frequency_penalty", .fate = served, .neutral = "0"},
-    {.name = "repetition_penalty", .fate = served, .neutral = "1"},
-    {.name = "seed", .fate = served},
-    {.name = "stop", .fate = served},
-    {.name = "stop_token_ids", .fate = served},
-    {.name = "include_stop_str_in_output", .fate = served},
-    {.name = "ignore_eos", .fate = served},
-    {.name = "min_tokens", .fate = served, .neutral = "0"},
-    {.name = "skip_special_tokens", .fate = served, .neutral = "true"},
-    {.name = "logit_bias", .fate = served},
-    {.name = "logprobs", .fate = served},
     {.name = "top_logprobs", .fate = served, .neutral = "0"},
-    {.name = "prompt_logprobs", .fate = served},
     {.name = "n", .fate = served, .neutral = "1"},
     {.name = "best_of", .fate = served, .neutral = "1"},
     {.name = "stream", .fate = served},
@@ -376,9 +359,31 @@ bool any_item(std::string_view list, Use use) {
 
 }  // namespace
 
-std::span<const KnownField> known_fields() { return kKnownFields; }
+std::vector<KnownField> known_fields(engine::SamplingTable sampling) {
+  std::vector<KnownField> fields;
+  for (const engine::SamplingField& field : sampling)
+    fields.push_back({.name = field.option.name, .fate = served, .neutral = field.neutral});
+  for (const KnownField& field : kKnownFields) {
+    if (find_sampling_field(sampling, field.name) == nullptr) fields.push_back(field);
+  }
+  return fields;
+}
 
-std::span<const KnownField> option_fields() { return kOptionFields; }
+std::span<const KnownField> known_fields() {
+  static const std::vector<KnownField> fields = known_fields(engine::sampling_fields());
+  return fields;
+}
+
+std::span<const KnownField> option_fields() {
+  static const std::vector<KnownField> fields = [] {
+    std::vector<KnownField> made(std::begin(kOptionFields), std::end(kOptionFields));
+    for (KnownField& field : made) {
+      if (engine::find_sampling_field(engine::sampling_fields(), field.name) != nullptr) field.fate = served;
+    }
+    return made;
+  }();
+  return fields;
+}
 
 std::span<const KnownField> message_fields() { return kMessageFields; }
 

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/api/json.h"
+#include "engine/api/sampling_field.h"
 
 namespace lathe::app {
 
@@ -31,9 +33,12 @@ struct KnownField {
 };
 
 /// THE TABLE of the fields of generation requests: those of OpenAI, vLLM, llama.cpp's server, ollama, TGI, SGLang, and of
-/// clients that speak to several of these servers.
+/// clients that speak to several of these servers. The sampling parameters come first, all of them served.
 std::span<const KnownField> known_fields();
-/// THE TABLE of the members of ollama's `options`; the `served` ones become fields of the body.
+/// The same with the sampling parameters of `sampling`; a field that is neither one of them nor in the table is unknown.
+std::vector<KnownField> known_fields(engine::SamplingTable sampling);
+/// THE TABLE of the members of ollama's `options`; the `served` ones become fields of the body. A member with the name of a
+/// sampling parameter is served.
 std::span<const KnownField> option_fields();
 /// THE TABLE of the members of a message of a chat.
 std::span<const KnownField> message_fields();

@@ -12,9 +12,9 @@ using engine::ErrorCode;
 using engine::Json;
 
 std::string text_of(const KnownField* field) {
-  if (field == nullptr) return "is not a field that this server knows, and was ignored";
+  if (field == nullptr) return "is unknown to this server, and was ignored";
   if (field->fate == FieldFate::served) return "has no effect here, and was ignored";
-  return "is not served here, and was ignored";
+  return "is not supported, and was ignored";
 }
 
 /// Warns of an ignored field; false if the limit of warnings is reached.
@@ -99,7 +99,7 @@ engine::Error RequestBody::in_given_names(engine::Error error) const {
 void refuse_unserved_fields(RequestFields& object, std::initializer_list<std::string_view> also,
                             std::span<const KnownField> table) {
   const auto refuse_if_asked = [&](std::string_view name) {
-    if (asks(table, object.object(), name)) object.refuse(name, "is not served here; send the request without it");
+    if (asks(table, object.object(), name)) object.refuse(name, "is not supported; send the request without it");
   };
   for (const KnownField& field : table) {
     if (field.fate == FieldFate::refused) refuse_if_asked(field.name);

@@ -2,29 +2,14 @@
 #include "app/server/request_fields.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "engine/api/json_value.h"
+
 namespace lathe::app {
-namespace {
 
 using engine::ErrorCode;
 using engine::Json;
-
-std::string with_article(const Json& value) {
-  if (value.is_null()) return "null";
-  if (value.is_string()) return "a string";
-  if (value.is_boolean()) return "true or false";
-  if (value.is_array()) return "a list";
-  if (value.is_object()) return "an object";
-  return "a number";
-}
-
-std::string expected(std::string_view what, const Json& got) {
-  return "must be " + std::string(what) + ", got " + with_article(got);
-}
-
-}  // namespace
 
 RequestFields::RequestFields(const Json& object, std::string path, const GivenNames* given_as)
     : object_(object), path_(std::move(path)), given_as_(given_as) {}
@@ -71,120 +56,54 @@ engine::Result<void> RequestFields::verdict() const {
   return {};
 }
 
-std::optional<bool> RequestFields::flag(std::string_view name) {
+template <class Value>
+std::optional<Value> RequestFields::take(std::string_view name, engine::Result<Value> (*read)(const Json&)) {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
-  if (value->is_boolean()) return value->get<bool>();
-  refuse(name, expected("true or false", *value));
+  engine::Result<Value> taken = read(*value);
+  if (taken) return std::move(*taken);
+  refuse(std::string(name) + taken.error().where, std::move(taken.error().message));
   return std::nullopt;
 }
 
-std::optional<std::int64_t> RequestFields::integer(std::string_view name) {
-  const Json* value = find(name);
-  if (value == nullptr) return std::nullopt;
-  if (const auto number = as_integer(*value)) return number;
-  refuse(name,
-         value->is_number() ? "must be a whole number between -2^63 and 2^63 - 1" : expected("a whole number", *value));
-  return std::nullopt;
-}
+std::optional<bool> RequestFields::flag(std::string_view name) { return take(name, engine::json_boolean); }
+std::optional<std::int64_t> RequestFields::integer(std::string_view name) { return take(name, engine::json_integer); }
+std::optional<double> RequestFields::number(std::string_view name) { return take(name, engine::json_number); }
+std::optional<std::string> RequestFields::text(std::string_view name) { return take(name, engine::json_text); }
 
-std::optional<double> RequestFields::number(std::string_view name) {
-  const Json* value = find(name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_number()) {
-    refuse(name, expected("a number", *value));
-    return std::nullopt;
-  }
-  const double number = value->get<double>();
-  if (std::isfinite(number) && std::fpclassify(number) != FP_SUBNORMAL) return number;
-  refuse(name, "is too large or too close to zero for a number");
-  return std::nullopt;
-}
-
-std::optional<std::string> RequestFields::text(std::string_view name) {
-  const Json* value = find(name);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_string()) return value->get<std::string>();
-  refuse(name, expected("a string", *value));
-  return std::nullopt;
+void RequestFields::sampling(const engine::SamplingField& field, engine::SamplingParams& params) {
+  const Json* value = find(field.option.name);
+  if (value == nullptr) return;
+  const engine::Result<void> decoded = engine::decode_json(field, *value, params);
+  if (!decoded) refuse(std::string(field.option.name) + decoded.error().where, decoded.error().message);
 }
 
 const Json* RequestFields::array(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr || value->is_array()) return value;
-  refuse(name, expected("a list", *value));
+  refuse(name, engine::expected_type("a list", *value));
   return nullptr;
 }
 
 const Json* RequestFields::object(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr || value->is_object()) return value;
-  refuse(name, expected("an object", *value));
+  refuse(name, engine::expected_type("an object", *value));
   return nullptr;
 }
 
-std::vector<std::string> RequestFields::text_or_texts(std::string_view name, std::size_t max_items) {
+std::vector<std::int32_t> RequestFields::ids(std::string_view name, std::size_t max_items) {
   const Json* value = find(name);
   if (value == nullptr) return {};
-  if (value->is_string()) return {value->get<std::string>()};
-  if (!value->is_array()) {
-    refuse(name, expected("a string or a list of strings", *value));
-    return {};
-  }
-  if (value->size() > max_items) {
-    refuse(name, "may hold at most " + std::to_string(max_items) + " strings, got " + std::to_string(value->size()));
-    return {};
-  }
-  std::vector<std::string> texts;
-  for (const Json& item : *value) {
-    if (!item.is_string()) {
-      refuse(std::string(name) + "[" + std::to_string(texts.size()) + "]", expected("a string", item));
-      return {};
-    }
-    texts.push_back(item.get<std::string>());
-  }
-  return texts;
-}
-
-std::vector<std::int32_t> RequestFields::ids(std::string_view name, std::size_t max_items) {
-  const Json* value = array(name);
-  if (value == nullptr) return {};
-  if (value->size() > max_items) {
-    refuse(name, "may hold at most " + std::to_string(max_items) + " ids, got " + std::to_string(value->size()));
-    return {};
-  }
-  auto ids = read_ids(*value, path_of(name));
+  auto ids = engine::json_ids(*value, max_items);
   if (ids) return std::move(*ids);
-  if (!error_) error_ = ids.error();
+  refuse(std::string(name) + ids.error().where, std::move(ids.error().message));
   return {};
 }
 
-std::optional<std::int64_t> as_integer(const Json& value) {
-  if (value.is_number_unsigned()) {
-    const auto number = value.get<std::uint64_t>();
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-    return static_cast<std::int64_t>(number);
-  }
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (!value.is_number_float()) return std::nullopt;
-  constexpr double exact = 9007199254740992.0;  // 2^53: from there on a double may stand for several integers
-  const double number = value.get<double>();
-  if (!(std::abs(number) < exact) || std::trunc(number) != number) return std::nullopt;
-  return static_cast<std::int64_t>(number);
-}
-
 engine::Result<std::vector<std::int32_t>> read_ids(const Json& array, const std::string& path) {
-  std::vector<std::int32_t> ids;
-  ids.reserve(array.size());
-  for (const Json& item : array) {
-    const auto number = as_integer(item);
-    if (!number || *number < std::numeric_limits<std::int32_t>::min() ||
-        *number > std::numeric_limits<std::int32_t>::max()) {
-      return engine::fail(ErrorCode::invalid_argument, "must be a token id, a whole number",
-                          path + "[" + std::to_string(ids.size()) + "]");
-    }
-    ids.push_back(static_cast<std::int32_t>(*number));
-  }
+  auto ids = engine::json_ids(array, std::numeric_limits<std::size_t>::max());
+  if (!ids) ids.error().where = path + ids.error().where;
   return ids;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/api/json.h"
+#include "engine/api/sampling_field.h"
 
 namespace lathe::app {
 
@@ -20,7 +21,7 @@ struct FieldWarning {
   std::string message;  ///< a sentence about the field, without its name
 };
 
-/// Maps the serving name of a field to the name in the request: "repetition_penalty" -> "options.repeat_penalty".
+/// Maps the serving name of a field to the name in the request: "max_tokens" -> "options.num_predict".
 using GivenNames = std::map<std::string, std::string, std::less<>>;
 
 /// A reader of one JSON object. null counts as absent. Values are not converted: "5" is not 5, and neither is true.
@@ -38,8 +39,8 @@ class RequestFields {
   const engine::Json* array(std::string_view name);
   const engine::Json* object(std::string_view name);
   const engine::Json* any(std::string_view name) const { return find(name); }
-  /// Reads a string, or an array of at most `max_items` strings.
-  std::vector<std::string> text_or_texts(std::string_view name, std::size_t max_items);
+  /// Reads a sampling parameter into `params`, which keeps its value if the field is absent.
+  void sampling(const engine::SamplingField& field, engine::SamplingParams& params);
   /// Reads an array of at most `max_items` whole numbers of 32 bits.
   std::vector<std::int32_t> ids(std::string_view name, std::size_t max_items);
 
@@ -62,6 +63,8 @@ class RequestFields {
 
  private:
   const engine::Json* find(std::string_view name) const;
+  template <class Value>
+  std::optional<Value> take(std::string_view name, engine::Result<Value> (*read)(const engine::Json&));
 
   const engine::Json& object_;
   std::string path_;
@@ -71,8 +74,6 @@ class RequestFields {
   mutable std::vector<const engine::Json*> read_;  ///< members that were read
 };
 
-/// Returns a whole number of 64 bits, also from a float without fraction. Nothing: another type, or out of range.
-std::optional<std::int64_t> as_integer(const engine::Json& value);
 /// Reads the ids of an array. Errors: invalid_argument at `path`, with the index.
 engine::Result<std::vector<std::int32_t>> read_ids(const engine::Json& array, const std::string& path);
 

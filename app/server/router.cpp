@@ -84,7 +84,7 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (!match.path) return AccessRefusal{400, match.path.error().message};
   if (match.dialect == nullptr) return AccessRefusal{404, no_route(head, *match.path)};
   if (match.route == nullptr) {
-    return AccessRefusal{405, "this path answers " + match.methods + "OPTIONS", {{"Allow", match.methods + "OPTIONS"}}};
+    return AccessRefusal{405, "this path accepts " + match.methods + "OPTIONS", {{"Allow", match.methods + "OPTIONS"}}};
   }
   if (head.method != "POST") return std::nullopt;
   if (auto refusal = Access::check_media_type(head)) return refusal;

@@ -32,9 +32,10 @@ http::Limits http_limits(const ServerLimits& limits) {
 
 engine::Result<void> check(const ServerOptions& options) {
   if (!is_loopback(options.host) && options.api_key.empty()) {
-    return engine::fail(ErrorCode::invalid_argument,
-                        "listening on " + options.host + " lets other machines in: set an API key, or listen on 127.0.0.1",
-                        "api_key");
+    return engine::fail(
+        ErrorCode::invalid_argument,
+        "listening on " + options.host + " is reachable from other machines: set an API key, or listen on 127.0.0.1",
+        "api_key");
   }
   const ServerLimits& limits = options.limits;
   const auto least =
@@ -83,7 +84,7 @@ engine::Result<void> HttpServer::start(const ServerOptions& options) {
   {
     const std::lock_guard lock(mutex_);
     if (listener_ != nullptr)
-      return engine::fail(ErrorCode::conflict, "the server is running already on port " + std::to_string(status_.port));
+      return engine::fail(ErrorCode::conflict, "the server is already running on port " + std::to_string(status_.port));
     options_ = options;
     status_ = ServerStatus{};
     status_.state = ServerState::starting;
@@ -121,7 +122,7 @@ engine::Result<void> HttpServer::open(const ServerOptions& options) {
   status_.since_unix_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   // Avoids the words "listening on": other programs take them for a served model, which may still be loading here.
-  const std::string until = models_.lease() ? "" : "; until a model is loaded, /health says 503";
+  const std::string until = models_.lease() ? "" : "; until a model is loaded, /health answers 503";
   log_.info("server", "port " + std::to_string(status_.port) + " is open" + until);
   return {};
 }

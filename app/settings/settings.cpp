@@ -78,7 +78,7 @@ Result<Values> parse(const std::string& text, const std::string& file) {
   }
   if (const auto version = json["version"].get<std::int64_t>(); version != kVersion) {
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("it has version {}, this program writes version {}", version, kVersion), file);
+                        fmt::format("it has version {}, but this program writes version {}", version, kVersion), file);
   }
   Values values;
   for (const auto& [key, value] : json["settings"].items()) values.emplace(key, value);
@@ -88,7 +88,8 @@ Result<Values> parse(const std::string& text, const std::string& file) {
 Result<std::string> read_all(const std::string& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return engine::fail(ErrorCode::invalid_argument, "it is not a file", file);
-  if (fs::file_size(file, error) > kMaxFileBytes) return engine::fail(ErrorCode::too_large, "it is over 16 MiB", file);
+  if (fs::file_size(file, error) > kMaxFileBytes)
+    return engine::fail(ErrorCode::too_large, "it is larger than 16 MiB", file);
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream content;
   content << stream.rdbuf();
@@ -105,7 +106,7 @@ void drop_bad_values(Loaded& loaded, const std::string& file) {
     return true;
   });
   if (names.empty()) return;
-  loaded.problem = fmt::format("Settings of a wrong type or out of range went back to their defaults: {}.", names);
+  loaded.problem = fmt::format("Settings with a wrong type or value were reset to their defaults: {}.", names);
   const std::string copy = keep_copy_aside(file);
   if (copy.empty()) return;  // the file is not overwritten without a copy
   loaded.problem += " The old file is " + copy + ".";
@@ -123,7 +124,7 @@ Loaded load(const std::string& file) {
     return loaded;
   }
   const std::string kept = set_aside(file);
-  loaded.problem = fmt::format("The settings could not be used: {}. Defaults hold; ", values.error().message);
+  loaded.problem = fmt::format("The settings could not be used: {}. The defaults are used; ", values.error().message);
   loaded.problem += kept.empty() ? "the old file could not be moved away." : "the old file is " + kept + ".";
   return loaded;
 }
@@ -206,7 +207,7 @@ class FileSettings final : public Settings {
     if (text.size() > kMaxFileBytes)
       return engine::fail(
           ErrorCode::too_large,
-          fmt::format("they have {} bytes, and a file of settings has at most {}", text.size(), kMaxFileBytes), file_);
+          fmt::format("they have {} bytes, but a settings file may have at most {}", text.size(), kMaxFileBytes), file_);
     std::error_code error;
     fs::create_directories(fs::path(file_).parent_path(), error);
     return write_file_atomically(file_, text);

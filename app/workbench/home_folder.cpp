@@ -57,13 +57,15 @@ HomeFolder find_home_folder() {
   const std::string wanted = ((error ? fs::path("/tmp") : temporary) / fmt::format("lathe-{}", ::geteuid())).string();
   const std::string made = private_folder(wanted);
   if (made.empty()) {
-    return {wanted, fmt::format("HOME is not set and no folder can be made at {}: settings and chats are not kept. Set HOME "
-                                "or give --profile-dir.",
+    return {wanted, fmt::format("HOME is not set and no folder can be created at {}: settings and chats are not kept. Set "
+                                "HOME or give --profile-dir.",
                                 wanted)};
   }
-  return {made, fmt::format("HOME is not set: settings and chats are kept in {}, which the system may empty. Set HOME or "
-                            "give --profile-dir.",
-                            made)};
+  return {
+      made,
+      fmt::format(
+          "HOME is not set: settings and chats are kept in {}, which the system may delete. Set HOME or give --profile-dir.",
+          made)};
 }
 
 }  // namespace lathe::app

@@ -61,6 +61,10 @@ struct LoadedModel {
   }
 };
 
+/// A watch on KV blocks (Engine::watch_blocks); null watches nothing. Thread: any thread may release it, and it may outlive
+/// its engine.
+using BlockWatch = std::shared_ptr<const void>;
+
 /// Thread: every function may be called from any thread.
 class Engine {
  public:
@@ -70,13 +74,20 @@ class Engine {
   virtual const ChatTemplate* chat_template() const = 0;  ///< null: the checkpoint has none
 
   /// Checks the request, queues it, and returns at once.
-  /// Errors: invalid_argument (with the values), resource_exhausted (queue full), unavailable (shutting down).
+  /// Errors: invalid_argument (with the values), resource_exhausted (queue full), unavailable (shutting down, or failure()).
   virtual Result<RequestHandlePtr> submit(GenerateRequest request) = 0;
 
-  /// The newest state; at most 33 ms old while busy, exact when idle.
+  /// The newest state; at most 33 ms old while busy, exact when idle. Without EngineSnapshot::blocks unless they are
+  /// watched.
   virtual std::shared_ptr<const EngineSnapshot> snapshot() const = 0;
+  /// Puts EngineSnapshot::blocks into snapshots until the last watch is released: after at most one step, or at once when
+  /// the engine is idle. Without a watch no step copies the state of blocks, of which there may be many thousands.
+  virtual BlockWatch watch_blocks() = 0;
   /// Events with sequence >= cursor that are still kept (the last 65,536), oldest first; moves the cursor past them.
   virtual std::vector<SchedulerEvent> events_since(std::uint64_t& cursor) const = 0;
+  /// Reason why the engine answers no more: its device is lost. All requests have ended with this error, and only another
+  /// load in a new process helps. none: the engine serves.
+  virtual std::optional<Error> failure() const = 0;
   /// Stops accepting requests; running requests finish, or are cancelled after `grace`. Idempotent.
   virtual void shut_down(std::chrono::milliseconds grace) = 0;
 };

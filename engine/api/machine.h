@@ -37,7 +37,8 @@ struct IsaSelftest {
   std::vector<kernels::OpCheck> checks;
 };
 
-/// Compares every operation with the reference. Calls `report` after each check. Errors: as measure_machine.
+/// Compares every operation with the reference. Calls `report` after each check. Errors: as measure_machine;
+/// resource_exhausted if the device has no memory left, unavailable if it is lost.
 Result<IsaSelftest> selftest_machine(const MachineChoice& choice,
                                      const std::function<void(const kernels::OpCheck&)>& report);
 
@@ -60,7 +61,7 @@ struct RooflineReport {
   std::function<bool(const kernels::RooflinePoint&)> product;
   std::function<bool(const kernels::AttentionPoint&)> attention;
 };
-/// Errors: as measure_machine and inspect_checkpoint; invalid_argument for an unknown format.
+/// Errors: as selftest_machine and inspect_checkpoint; invalid_argument for an unknown format.
 Result<Roofline> measure_roofline(const RooflineRequest& request, const RooflineReport& report);
 
 }  // namespace lathe::engine

@@ -77,7 +77,7 @@ struct EngineSnapshot {
   HistogramSnapshot ttft_s, itl_s, e2e_s, queue_s, prefill_s, decode_s;
   HistogramSnapshot prompt_tokens, generation_tokens;  ///< tokens of ended requests; sums are those of `counters`
   std::vector<ActiveRequest> requests;                 ///< running, then waiting
-  std::vector<KvBlockState> blocks;
+  std::vector<KvBlockState> blocks;                    ///< [n_blocks], or empty if nobody watches: Engine::watch_blocks()
   /// Window layers. n_blocks and `blocks` are those of the primary group, the layers with the longest window, which alone
   /// decides admission.
   std::vector<KvWindowState> windows;

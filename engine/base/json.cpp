@@ -173,7 +173,7 @@ Result<AnyJson> parse_any(std::string_view text, std::string_view name, const Js
     return fail(ErrorCode::invalid_argument, fmt::format("not valid JSON at byte {}: {}", at, reason), std::string(name));
   };
   if (text.empty()) return refuse(0, "the text is empty");
-  if (text.starts_with(kByteOrderMark)) return refuse(0, "it begins with a byte order mark; send plain UTF-8");
+  if (text.starts_with(kByteOrderMark)) return refuse(0, "it begins with a byte order mark; send UTF-8 without one");
   if (const std::size_t bad = first_invalid_utf8(text); bad != text.size()) return refuse(bad, "this byte is not UTF-8");
 
   const char* reached = text.data();
@@ -183,7 +183,7 @@ Result<AnyJson> parse_any(std::string_view text, std::string_view name, const Js
                                            CountingCursor(text.data() + text.size(), &reached), &builder);
     if (parsed) return builder.take();
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::resource_exhausted, "no memory left to read it", std::string(name));
+    return fail(ErrorCode::resource_exhausted, "not enough memory to read it", std::string(name));
   } catch (const std::exception& error) {
     return refuse(static_cast<std::size_t>(reached - text.data()), error.what());
   }

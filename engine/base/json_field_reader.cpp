@@ -153,7 +153,7 @@ Result<void> JsonFieldReader::finish() const {
   }
   if (fault_) return tl::unexpected<Error>(*fault_);
   if (!unmet_.empty()) {
-    return fail(ErrorCode::model_refused, list("asks for what is not there yet: ", unmet_, "; "), file_);
+    return fail(ErrorCode::model_refused, list("asks for features that are not supported: ", unmet_, "; "), file_);
   }
   return {};
 }

@@ -11,7 +11,7 @@
 
 namespace lathe::engine {
 
-/// Thread: put and close from any thread; take_all and wait from the one reader.
+/// Thread: put, wake and close from any thread; take_all and wait from the one reader.
 template <class T>
 class Mailbox {
  public:
@@ -38,11 +38,20 @@ class Mailbox {
 
   bool empty() const { return !has_mail_.load(std::memory_order_acquire); }
 
-  /// Sleeps until there is a value (true) or the box is closed and empty (false).
+  /// Sleeps until there is a value or a wake() (true), or the box is closed and empty (false).
   bool wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return closed_ || !values_.empty(); });
-    return !values_.empty();
+    changed_.wait(lock, [this] { return closed_ || is_woken_ || !values_.empty(); });
+    return std::exchange(is_woken_, false) || !values_.empty();
+  }
+
+  /// Lets the running wait(), or else the next one, return without a value.
+  void wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_woken_ = true;
+    }
+    changed_.notify_one();
   }
 
   /// Sleeps until there is a value, but at most for `time`.
@@ -65,7 +74,7 @@ class Mailbox {
   std::condition_variable changed_;
   std::vector<T> values_;
   std::atomic<bool> has_mail_{false};
-  bool closed_ = false;
+  bool closed_ = false, is_woken_ = false;
 };
 
 }  // namespace lathe::engine

@@ -23,12 +23,13 @@ Result<std::string> read_text_file(const std::string& path, std::size_t max_byte
 }
 
 Result<std::string> read_text_file(const FileDescriptor& file, const std::string& name, std::size_t max_bytes) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return fail(ErrorCode::model_refused, "not a regular file", name);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size > max_bytes) return fail(ErrorCode::model_refused, fmt::format("{} bytes, at most {}", size, max_bytes), name);
+  if (size > max_bytes)
+    return fail(ErrorCode::model_refused, fmt::format("it has {} bytes, at most {} are read", size, max_bytes), name);
   std::string text(size, '\0');
   for (std::size_t done = 0; done < size;) {
     const ssize_t got = ::pread(file.get(), text.data() + done, size - done, static_cast<off_t>(done));

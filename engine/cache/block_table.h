@@ -2,7 +2,9 @@
 // BlockTable: the KV blocks that one sequence refers to, in every group of layers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -26,5 +28,14 @@ struct BlockTable : BlockRow {
   PrefixNode published = kEmptyPrefix;  ///< the prefix of those blocks
   std::vector<BlockRow> windows{};      ///< one for each window group
 };
+
+/// Blocks first, first + 1, ... in every group, for texts that share the cache with no request: they belong to no pool.
+inline BlockTable consecutive_blocks(std::int32_t first, std::int64_t n_blocks, std::size_t n_windows = 0) {
+  BlockTable table;
+  table.blocks.resize(static_cast<std::size_t>(n_blocks));
+  std::iota(table.blocks.begin(), table.blocks.end(), first);
+  table.windows.assign(n_windows, table);
+  return table;
+}
 
 }  // namespace lathe::engine

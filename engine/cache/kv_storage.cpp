@@ -23,10 +23,11 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayers&
     const std::size_t layer_bytes = backend.kv_layer_bytes(layout.shape_of(i));
     kernels::Buffer layer = backend.allocate(layer_bytes);
     if (!layer) {
-      return fail(ErrorCode::resource_exhausted,
-                  fmt::format("no memory for the KV cache: {} bytes for layer {} of {}; lower max_model_len or max_num_seqs",
-                              layer_bytes, i + 1, layout.shape.n_layers),
-                  "kv cache");
+      return fail(
+          ErrorCode::resource_exhausted,
+          fmt::format("not enough memory for the KV cache: {} bytes for layer {} of {}; lower max_model_len or max_num_seqs",
+                      layer_bytes, i + 1, layout.shape.n_layers),
+          "kv cache");
     }
     storage.layers_.push_back(std::move(layer));
   }

@@ -6,30 +6,15 @@
 #include <utility>
 
 #include "engine/api/embed.h"
-#include "engine/serve/pooling_config.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/load_runner.h"
+#include "engine/serve/pooling_config.h"
 
 namespace lathe::engine {
 namespace {
 
 // Rows of a step if a text may be read in parts: enough for the kernels to reach their full speed.
 constexpr std::int64_t kRowsOfStep = 512;
-
-/// Plans one text, read from its start. It has the cache to itself: its block b holds slots from b * block_size on.
-void plan_rows(BatchPlan& plan, std::span<const std::int32_t> ids, std::int64_t begin, std::int64_t n,
-               const RunnerLimits& limits) {
-  plan.clear();
-  for (std::int64_t i = begin; i < begin + n; ++i) {
-    plan.token_ids.push_back(ids[static_cast<std::size_t>(i)]);
-    plan.positions.push_back(static_cast<std::int32_t>(i));
-    plan.slots.push_back(static_cast<std::int32_t>(i));
-  }
-  plan.query_start = {0, static_cast<std::int32_t>(n)};
-  plan.context_len = {static_cast<std::int32_t>(begin + n)};
-  plan.rope_choices = {rope_choice(limits.rope_contexts, std::ssize(ids))};
-  plan.max_blocks = static_cast<std::int32_t>((begin + n + limits.block_size - 1) / limits.block_size);
-  for (std::int32_t block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
-}
 
 void normalise(std::vector<float>& vector) {
   double squares = 0;
@@ -41,7 +26,11 @@ void normalise(std::vector<float>& vector) {
 class ModelEmbedder final : public Embedder {
  public:
   ModelEmbedder(EmbedderInfo info, std::unique_ptr<ModelRunner> runner, Result<std::unique_ptr<Tokenizer>> tokenizer)
-      : info_(std::move(info)), runner_(std::move(runner)), tokenizer_(std::move(tokenizer)) {}
+      : info_(std::move(info)),
+        runner_(std::move(runner)),
+        tokenizer_(std::move(tokenizer)),
+        blocks_(consecutive_blocks(0, limits().n_blocks, limits().windows.size())),
+        builder_({.block_size = limits().block_size, .n_windows = limits().windows.size()}) {}
 
   const EmbedderInfo& info() const override { return info_; }
   Result<const Tokenizer*> tokenizer() const override {
@@ -51,12 +40,11 @@ class ModelEmbedder final : public Embedder {
 
   Result<std::vector<float>> embed(std::span<const std::int32_t> token_ids) override {
     LATHE_TRY_VOID(check(token_ids));
-    const std::int64_t n_tokens = std::ssize(token_ids), step = runner_->limits().max_rows;
+    const std::int64_t n_tokens = std::ssize(token_ids), step = limits().max_rows;
     std::vector<double> sums(static_cast<std::size_t>(info_.n_dimensions));
     for (std::int64_t begin = 0; begin < n_tokens; begin += step) {
       const std::int64_t n = std::min(step, n_tokens - begin);
-      plan_rows(plan_, token_ids, begin, n, runner_->limits());
-      LATHE_TRY(const kernels::TensorView states, runner_->hidden(plan_));
+      LATHE_TRY(const kernels::TensorView states, read(token_ids, begin, n));
       add_states(sums, states, begin, n_tokens);
     }
     std::vector<float> vector(sums.size());
@@ -67,16 +55,29 @@ class ModelEmbedder final : public Embedder {
   }
 
  private:
+  const RunnerLimits& limits() const { return runner_->limits(); }
+
+  /// Hidden states of tokens [begin, begin + n) of a text, which has the whole cache and is read from its start.
+  Result<kernels::TensorView> read(std::span<const std::int32_t> ids, std::int64_t begin, std::int64_t n) {
+    builder_.clear();
+    builder_.add({.table = blocks_,
+                  .token_ids = ids.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)),
+                  .begin = static_cast<int>(begin),
+                  .rope_choice = rope_choice(limits().rope_contexts, std::ssize(ids))});
+    return runner_->hidden(builder_.finish());
+  }
+
   Result<void> check(std::span<const std::int32_t> ids) const {
     if (ids.empty()) return fail(ErrorCode::invalid_argument, "a text without tokens has no vector");
     if (std::ssize(ids) > info_.max_tokens) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("the text has {} tokens, the model reads at most {}; cut it", ids.size(), info_.max_tokens));
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("the text has {} tokens, but the model reads at most {}; shorten it", ids.size(), info_.max_tokens));
     }
     for (const std::int32_t id : ids) {
-      if (id < 0 || id >= runner_->limits().vocab_size) {
+      if (id < 0 || id >= limits().vocab_size) {
         return fail(ErrorCode::invalid_argument,
-                    fmt::format("token id {} is not in the vocabulary of {}", id, runner_->limits().vocab_size));
+                    fmt::format("token ID {} is not in the vocabulary of {} tokens", id, limits().vocab_size));
       }
     }
     return {};
@@ -97,7 +98,8 @@ class ModelEmbedder final : public Embedder {
   EmbedderInfo info_;
   std::unique_ptr<ModelRunner> runner_;
   Result<std::unique_ptr<Tokenizer>> tokenizer_;
-  BatchPlan plan_;
+  BlockTable blocks_;  ///< the whole cache
+  BatchBuilder builder_;
 };
 
 /// Sizes the cache for one text. Encoders, which are not causal, read it in one step.

@@ -107,15 +107,15 @@ class Divergences {
 Result<void> check_pair(const Scorer& reference, const Scorer& tested) {
   if (reference.vocab_size() != tested.vocab_size()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("the reference gives {} logits a token, the tested model {}: they cannot be compared",
+                fmt::format("the reference gives {} logits per token and the tested model {}, so they cannot be compared",
                             reference.vocab_size(), tested.vocab_size()),
                 "reference");
   }
   if (reference.window() != tested.window()) {
-    return fail(
-        ErrorCode::invalid_argument,
-        fmt::format("contexts of {} and {} tokens: name a window that fits both", reference.window(), tested.window()),
-        "window");
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("the two models have contexts of {} and {} tokens; set a window that fits both",
+                            reference.window(), tested.window()),
+                "window");
   }
   return {};
 }

@@ -41,9 +41,10 @@ Result<Evaluation::Tokens> Evaluation::tokens_of(std::size_t text) const {
 
 Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
   if (!plan_.given.empty() && plan_.given.size() != plan_.texts.size()) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("{} texts, but {} of what stands before them", plan_.texts.size(), plan_.given.size()),
-                "dataset");
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("there are {} texts, but {} texts before them (\"given\")", plan_.texts.size(), plan_.given.size()),
+        "dataset");
   }
   const std::int64_t stride = plan_.stride > 0 ? plan_.stride : window() / 2;
   if (stride >= window()) {
@@ -70,7 +71,7 @@ Result<void> Evaluation::tokenize(const std::function<bool()>& go_on) {
   }
   if (tokens_total_ == 0) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("nothing to predict: {} texts, none of which fills what a window of {} tokens needs",
+                fmt::format("there is nothing to predict: none of the {} texts is long enough for a window of {} tokens",
                             plan_.texts.size(), window()),
                 "dataset");
   }
@@ -113,7 +114,7 @@ Result<void> Evaluation::read_window(const Job& job, const PartReader& body, con
     part.n_rows = n - part.first_row;
     if (part.n_rows > 0 && !body(part)) {
       return fail(ErrorCode::internal,
-                  "logits are not finite: the weights hold NaN or infinity, or their format has no room for them", "model");
+                  "logits are not finite: the weights hold NaN or infinity, or numbers beyond their format", "model");
     }
   }
   return {};

@@ -22,7 +22,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   const std::int64_t window = plan.window > 0 ? plan.window : std::min(longest, kLongestDefaultWindow);
   if (window < 2 || window > model.config.longest_context()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("must be between 2 and the model's longest context, {} tokens; got {}",
+                fmt::format("must be between 2 and the model's longest context of {} tokens, got {}",
                             model.config.longest_context(), window),
                 "window");
   }
@@ -37,7 +37,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   LATHE_TRY(scorer.tokenizer_, open_tokenizer(options.tokenizer.empty() ? model.folder.path() : options.tokenizer));
   if (scorer.tokenizer_->vocab_size() > model.config.vocab_size) {
     return fail(ErrorCode::model_refused,
-                fmt::format("the tokenizer has {} pieces, the embeddings {} rows", scorer.tokenizer_->vocab_size(),
+                fmt::format("the tokenizer has {} pieces, but the embeddings have {} rows", scorer.tokenizer_->vocab_size(),
                             model.config.vocab_size),
                 "config.json: vocab_size");
   }
@@ -45,24 +45,20 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   LATHE_TRY(LoadedRunner loaded, load_runner(model, scorer.tokenizer_.get(), options, observe, folder));
   scorer.runner_ = std::move(loaded.runner);
   scorer.warnings_ = std::move(loaded.cache.warnings);
+  const RunnerLimits& limits = scorer.runner_->limits();
+  scorer.blocks_ = consecutive_blocks(0, limits.n_blocks, limits.windows.size());
+  scorer.builder_ = BatchBuilder({.block_size = limits.block_size, .n_windows = limits.windows.size()});
   return scorer;
 }
 
 Result<kernels::TensorView> Scorer::read(std::span<const std::int32_t> window, std::int64_t begin, std::int64_t n) {
-  const int block_size = runner_->limits().block_size;
-  BatchPlan plan;
-  for (std::int64_t i = begin; i < begin + n; ++i) {
-    plan.logit_rows.push_back(plan.n_rows());
-    plan.token_ids.push_back(window[static_cast<std::size_t>(i)]);
-    plan.positions.push_back(static_cast<std::int32_t>(i));
-    plan.slots.push_back(static_cast<std::int32_t>(i));  // block b holds slots from b * block_size on
-  }
-  plan.query_start = {0, static_cast<std::int32_t>(n)};
-  plan.context_len = {static_cast<std::int32_t>(begin + n)};
-  plan.rope_choices = {rope_choice(runner_->limits().rope_contexts, std::ssize(window))};
-  plan.max_blocks = static_cast<std::int32_t>((begin + n + block_size - 1) / block_size);
-  for (std::int32_t block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
-  return runner_->run(plan);
+  builder_.clear();
+  builder_.add({.table = blocks_,
+                .token_ids = window.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)),
+                .begin = static_cast<int>(begin),
+                .n_logits = static_cast<int>(n),
+                .rope_choice = rope_choice(runner_->limits().rope_contexts, std::ssize(window))});
+  return runner_->run(builder_.finish());
 }
 
 }  // namespace lathe::engine

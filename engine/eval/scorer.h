@@ -10,6 +10,7 @@
 #include "engine/api/evaluate.h"
 #include "engine/api/tokenizer.h"
 #include "engine/run/model_runner.h"
+#include "engine/schedule/batch_builder.h"
 
 namespace lathe::engine {
 
@@ -38,6 +39,8 @@ class Scorer {
  private:
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<ModelRunner> runner_;
+  BlockTable blocks_;  ///< the whole cache, which each window has to itself
+  BatchBuilder builder_;
   std::vector<std::string> warnings_;
 };
 

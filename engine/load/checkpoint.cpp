@@ -88,7 +88,7 @@ Result<void> Checkpoint::settle_names() {
   const auto twice = std::adjacent_find(tensors_.begin(), tensors_.end(),
                                         [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
   if (twice != tensors_.end()) {
-    return fail(ErrorCode::model_refused, fmt::format("ambiguous tensor: it is in {} too", file_of(*twice)),
+    return fail(ErrorCode::model_refused, fmt::format("ambiguous tensor: {} has it too", file_of(*twice)),
                 fmt::format("{}: {}", file_of(*(twice + 1)), twice->name));
   }
   return {};
@@ -122,7 +122,7 @@ Result<void> Checkpoint::check_whole(const StoredTensor& tensor) const {
   if (file.is_whole()) return {};
   return fail(
       ErrorCode::model_refused,
-      fmt::format("truncated while it was read: it held {} bytes before; load it when it is complete", file.bytes().size()),
+      fmt::format("truncated while it was read: it had {} bytes before; load it when it is complete", file.bytes().size()),
       fmt::format("{}: {:.200}", file.name(), tensor.name));
 }
 

@@ -26,7 +26,7 @@ constexpr std::string_view kAdapter =
     "this is an adapter (LoRA), not a model; merge it into its base model (in peft: model.merge_and_unload()), and save and "
     "open that";
 
-constexpr std::string_view kArchive = "no weights but an archive, which is not unpacked; unpack it first";
+constexpr std::string_view kArchive = "the folder has no weights, only an archive; unpack it first";
 
 /// A weight file format that is not read, and the advice for the user. Matches the beginning and the end of a file name.
 struct KnownButUnread {
@@ -40,13 +40,13 @@ constexpr std::array kUnread = {
     KnownButUnread{"pytorch_model", ".bin", kPickle},
     KnownButUnread{"pytorch_model", ".bin.index.json", kPickle},
     KnownButUnread{"consolidated", ".safetensors",
-                   "weights under Mistral's own names; download the files of transformers as well (model.safetensors, or "
+                   "weights under Mistral's own names; also download the files for transformers (model.safetensors, or "
                    "model-00001-of-... with its index)"},
     KnownButUnread{"consolidated", ".pth", kPickle},
     KnownButUnread{"tf_model", ".h5", "TensorFlow weights; save the model as safetensors"},
     KnownButUnread{"flax_model", ".msgpack", "Flax weights; save the model as safetensors"},
-    KnownButUnread{"rust_model", ".ot", "weights of rust-bert; download the model's safetensors"},
-    KnownButUnread{"weights", ".npz", "NumPy weights of MLX; convert the model to safetensors"},
+    KnownButUnread{"rust_model", ".ot", "weights for rust-bert; download the model's safetensors"},
+    KnownButUnread{"weights", ".npz", "NumPy weights for MLX; convert the model to safetensors"},
     KnownButUnread{"", ".onnx", "ONNX; download the model's safetensors"},
     KnownButUnread{"", ".pth", kPickle},
     KnownButUnread{"", ".pt", kPickle},
@@ -83,10 +83,10 @@ tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
   if (folder.has(kSingleFile)) {
     if (auto file = folder.map(kSingleFile); !file) return tl::unexpected(std::move(file.error()));
   }
-  return fail(
-      ErrorCode::model_refused,
-      "no weights: neither model.safetensors nor model.safetensors.index.json is there" + downloads_text(folder.path()),
-      folder.name());
+  return fail(ErrorCode::model_refused,
+              "no weights: the folder has neither model.safetensors nor model.safetensors.index.json" +
+                  downloads_text(folder.path()),
+              folder.name());
 }
 
 }  // namespace

@@ -48,10 +48,10 @@ Result<QuantizationConfig> with_scheme(Json json, std::string where) {
   for (const QuantizationScheme* scheme : kSchemes) {
     if (scheme->method == name) return QuantizationConfig{std::move(json), std::move(where), scheme};
   }
-  return fail(
-      ErrorCode::model_refused,
-      fmt::format("asks for what is not there yet: weights quantized by \"{:.64}\" (known: {})", name, known_methods()),
-      where);
+  return fail(ErrorCode::model_refused,
+              fmt::format("asks for features that are not supported: weights quantized by \"{:.64}\" (known: {})", name,
+                          known_methods()),
+              where);
 }
 
 /// Finds the quantization config: in config.json, in its text_config (models that also see), or in a scheme's own file.
@@ -82,7 +82,7 @@ std::string words_of(const StoredTensor& tensor) {
   if (coded.block > 0) {
     words += fmt::format(", blocks of {}", coded.block);
   } else if (!coded.group_of.empty()) {
-    words += fmt::format(", groups of {} in an order of their own (desc_act)", coded.group);
+    words += fmt::format(", groups of {} in activation order (desc_act)", coded.group);
   } else {
     words += coded.n_groups > 1 ? fmt::format(", groups of {}", coded.group) : std::string(", no groups");
   }
@@ -112,7 +112,7 @@ Result<void> join_quantized(const ModelFolder& folder, Checkpoint& checkpoint) {
   TensorParts parts(checkpoint);
   LATHE_TRY_VOID(config.scheme->join(reader, parts));
   if (parts.n_joined() == 0) {
-    return fail(ErrorCode::model_refused, fmt::format("says {}, but no tensor is quantized so", config.scheme->method),
+    return fail(ErrorCode::model_refused, fmt::format("says {}, but no tensor is quantized that way", config.scheme->method),
                 config.where);
   }
   LATHE_TRY_VOID(parts.put_back(checkpoint));

@@ -91,7 +91,7 @@ Result<std::uint64_t> bytes_needed(const SafetensorsEntry& entry, const StoredTy
   }
   if (empty) return std::uint64_t{0};
   if (overflow) return refuse("size overflow: the product of the shape does not fit 63 bits", file, entry.name);
-  if (bits % 8 != 0) return refuse(fmt::format("{} bits are no whole number of bytes", bits), file, entry.name);
+  if (bits % 8 != 0) return refuse(fmt::format("{} bits are not a whole number of bytes", bits), file, entry.name);
   return static_cast<std::uint64_t>(bits) / 8;
 }
 
@@ -100,14 +100,16 @@ Result<StoredTensor> check_entry(SafetensorsEntry& entry, std::span<const std::b
   const auto [begin, end] = entry.data_offsets;
   const StoredType* type = find_safetensors_type(entry.dtype);
   if (type == nullptr) return refuse(fmt::format("unknown dtype '{:.32}'", entry.dtype), file, entry.name);
-  if (begin > end) return refuse(fmt::format("data_offsets begin {} > end {}", begin, end), file, entry.name);
+  if (begin > end)
+    return refuse(fmt::format("data_offsets: the begin {} is after the end {}", begin, end), file, entry.name);
   if (end > data.size()) {
-    return refuse(fmt::format("truncated at the tensor data: it ends at {}, the file holds {} bytes", end, data.size()),
-                  file, entry.name);
+    return refuse(
+        fmt::format("truncated at the tensor data: it should end at byte {}, but the file has {} bytes", end, data.size()),
+        file, entry.name);
   }
   LATHE_TRY(const std::uint64_t n_bytes, bytes_needed(entry, *type, file));
   if (end - begin != n_bytes) {
-    return refuse(fmt::format("data_offsets span {} bytes, {} of that shape needs {}", end - begin, type->name, n_bytes),
+    return refuse(fmt::format("data_offsets span {} bytes, but {} of that shape needs {}", end - begin, type->name, n_bytes),
                   file, entry.name);
   }
   StoredTensor tensor;
@@ -138,7 +140,7 @@ Result<void> check_tiling(const std::vector<StoredTensor>& tensors, std::span<co
     expected += tensor->bytes.size();
   }
   if (const auto n_behind = data.data() + data.size() - expected; n_behind != 0) {
-    return refuse(fmt::format("{} trailing bytes behind the last tensor", n_behind), file, "tensor data");
+    return refuse(fmt::format("{} trailing bytes after the last tensor", n_behind), file, "tensor data");
   }
   return {};
 }
@@ -216,8 +218,8 @@ class IndexCheck {
       else if (++n_moved == 1) first = tensor;
     }
     if (n_moved == 0) return;
-    checkpoint_.warn(
-        fmt::format("{} is wrong about {}: another file has it, and is read", kIndexFile, tensors_and_more(first, n_moved)));
+    checkpoint_.warn(fmt::format("{} is wrong about {}: it is read from another file, which has it", kIndexFile,
+                                 tensors_and_more(first, n_moved)));
   }
 
   /// One error per file, shared by all tensors that it lacks.
@@ -226,7 +228,7 @@ class IndexCheck {
     if (why != nullptr) return why;
     const auto missing = index_.missing.find(file);
     Error error{ErrorCode::model_refused,
-                fmt::format("missing tensor: {} promises it; download the model again", kIndexFile), file};
+                fmt::format("missing tensor: {} says that this file has it; download the model again", kIndexFile), file};
     why = std::make_shared<const Error>(missing != index_.missing.end() ? missing->second : std::move(error));
     return why;
   }
@@ -271,8 +273,8 @@ class IndexCheck {
       for (const StoredTensor& tensor : file.tensors) n_bytes += static_cast<std::int64_t>(tensor.bytes.size());
     }
     if (total == n_bytes) return;
-    checkpoint_.warn(
-        fmt::format("{}: metadata.total_size is {:.64}, the shards hold {} bytes", kIndexFile, dump_json(total), n_bytes));
+    checkpoint_.warn(fmt::format("{}: metadata.total_size is {:.64}, but the shards have {} bytes", kIndexFile,
+                                 dump_json(total), n_bytes));
   }
 
   const WeightFiles& index_;

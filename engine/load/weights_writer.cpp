@@ -37,7 +37,7 @@ Result<WeightsWriter> WeightsWriter::create(const std::string& path, std::string
   writer.alignment_ = alignment;
   for (const WrittenTensor& tensor : tensors) writer.sizes_.push_back(tensor.n_bytes());
   writer.file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!writer.file_) return system_error("cannot be made", path);
+  if (!writer.file_) return system_error("cannot be created", path);
   LATHE_TRY_VOID(writer.put(std::as_bytes(std::span(header))));
   LATHE_TRY_VOID(writer.end_tensors());
   return writer;

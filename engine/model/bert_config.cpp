@@ -19,15 +19,15 @@ void read_bert_parts(ConfigReader& reader, ModelConfig& config, std::int64_t pos
   config.qkv_bias = config.attention_out_bias = config.mlp_bias = true;
   config.n_token_types = reader.integer_or("type_vocab_size", 2, 1, kMaxTokenTypes);
   if (config.max_position_embeddings <= position_offset) {
-    reader.fault("max_position_embeddings",
-                 fmt::format("got {}, the first {} rows are no positions", config.max_position_embeddings, position_offset));
+    reader.fault("max_position_embeddings", fmt::format("got {}, but the first {} rows are not positions",
+                                                        config.max_position_embeddings, position_offset));
     return;
   }
   config.position_offset = position_offset;
   config.max_position_embeddings -= position_offset;
   config.n_learned_positions = config.max_position_embeddings;
   const std::string kind = reader.text_or("position_embedding_type", "absolute");
-  if (kind != "absolute") reader.unmet(fmt::format("positions of the kind '{:.32}' (position_embedding_type)", kind));
+  if (kind != "absolute") reader.unmet(fmt::format("positions of the type '{:.32}' (position_embedding_type)", kind));
   if (reader.boolean_or("is_decoder", false)) reader.unmet("an encoder that is used as a decoder (is_decoder)");
 }
 

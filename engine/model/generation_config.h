@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/api/json.h"
-#include "engine/api/sampling_params.h"
+#include "engine/api/sampling_field.h"
 
 namespace lathe::engine {
 
@@ -19,8 +19,8 @@ struct GenerationConfig {
   std::vector<std::string> warnings;           ///< values that were left out, or why the whole file was
 };
 
-/// `json`: the file, or an empty object. Reads the keys that vLLM reads: eos_token_id, temperature, top_k, top_p, min_p,
-/// repetition_penalty, max_new_tokens. A wrong value is left out with a warning, because the file only recommends.
-GenerationConfig read_generation_config(const Json& json, std::int64_t vocab_size);
+/// `json`: the file, or an empty object. Reads the keys that vLLM reads: eos_token_id and the generation_key of each
+/// sampling parameter. A wrong value is left out with a warning, because the file only recommends.
+GenerationConfig read_generation_config(const Json& json, std::int64_t vocab_size, SamplingTable table = sampling_fields());
 
 }  // namespace lathe::engine

@@ -40,6 +40,7 @@ struct LayerFormats {
   LayerFormats(const MatrixForm& matrices, const MatrixForm& experts)
       : formats{matrices, matrices, matrices, matrices, experts, experts} {}
   const MatrixForm& of(MatrixPart part) const { return formats[static_cast<std::size_t>(part)]; }
+  bool operator==(const LayerFormats&) const = default;
 };
 
 /// Formats of a layer's stored codes, kept without rounding. nullopt: floating weights, or codes of several formats.

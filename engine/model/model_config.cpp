@@ -55,7 +55,8 @@ void check_heads(const ModelConfig& config, ConfigReader& reader) {
                  fmt::format("got {}, expected a divisor of num_attention_heads {}", config.n_kv_heads, config.n_heads));
   }
   if (config.head_dim % 2 != 0) {
-    reader.fault("head_dim", fmt::format("got {}, expected an even number: heads are read in pairs", config.head_dim));
+    reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
+                                         config.head_dim));
   }
 }
 

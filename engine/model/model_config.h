@@ -52,6 +52,8 @@ struct LayerConfig {
   int rope = 0;              ///< index in ModelConfig::ropes; -1: none
   bool has_experts = false;  ///< in place of the MLP
   double score_factor = 1;   ///< multiplies ModelConfig::attention_scale
+
+  bool operator==(const LayerConfig&) const = default;
 };
 
 struct ModelConfig {

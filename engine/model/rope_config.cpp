@@ -64,8 +64,7 @@ class RopeFields {
   void read_dynamic() {
     rope_.factor = reader_.number(key("factor"), 1, kMaxFactor);
     rope_.original_max_position_embeddings = longest_;  // also if the object has another value
-    if (rope_.rotary_dim <= 2)
-      reader_.fault(key("rope_type"), "dynamic scaling needs more than 2 numbers of a head that turn");
+    if (rope_.rotary_dim <= 2) reader_.fault(key("rope_type"), "dynamic scaling needs more than 2 rotary dimensions");
   }
 
   void read_llama3() {
@@ -117,7 +116,7 @@ class RopeFields {
     std::vector<double> numbers = reader_.numbers(key(field), n, 1e-6, kMaxFactor);
     if (numbers.size() != n) {
       reader_.fault(key(field),
-                    fmt::format("got a list of {}, expected {}: one for each pair that turns", numbers.size(), n));
+                    fmt::format("got a list of {}, expected {}: one for each pair of rotary dimensions", numbers.size(), n));
       numbers.assign(n, 1);
     }
     return numbers;
@@ -180,7 +179,7 @@ RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::in
   RopeFields(reader, object, rope, max_position_embeddings, defaults.old_context).read_scaling();
   const bool has_whole_waves = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::longrope;
   if (rope.is_odd && has_whole_waves) {
-    reader.fault(object + ".rope_type", fmt::format("{} scaling needs an even number of numbers of a head that turn, got {}",
+    reader.fault(object + ".rope_type", fmt::format("{} scaling needs an even number of rotary dimensions, got {}",
                                                     name_of(rope.scaling), defaults.rotary_dim));
   }
   return rope;

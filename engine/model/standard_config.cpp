@@ -128,7 +128,7 @@ void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_expe
   moe.n_experts = reader.integer_or(keys.n_experts, listed, 1, kMaxExperts);
   moe.top_k = reader.integer_or(keys.top_k, top_k, 1, kMaxExperts);
   if (moe.top_k > moe.n_experts) {
-    reader.fault(keys.top_k, fmt::format("got {}, there are {} experts", moe.top_k, moe.n_experts));
+    reader.fault(keys.top_k, fmt::format("got {}, but there are only {} experts", moe.top_k, moe.n_experts));
     moe.top_k = moe.n_experts;
   }
   moe.expert_size = reader.integer(keys.size, 1, kMaxWidth);

@@ -147,14 +147,15 @@ class WeightPlanner {
     }
     plan_.tied_embeddings = config_.tied_embeddings;
     if (config_.tied_embeddings && has_head && has_embedding) {
-      plan_.warnings.push_back(fmt::format("{}: left out, because {} says tie_word_embeddings", head, config_file()));
+      plan_.warnings.push_back(fmt::format(
+          "{} is ignored, because {} has tie_word_embeddings: the embeddings are the output head", head, config_file()));
       seen_.insert(head);
     }
     if (!config_.tied_embeddings && !has_head && has_embedding) {
       plan_.tied_embeddings = true;
       plan_.warnings.push_back(
-          fmt::format("{} is missing although {} does not say tie_word_embeddings: the embeddings are used in its place",
-                      head, config_file()));
+          fmt::format("{} is missing although {} does not have tie_word_embeddings: the embeddings are used instead", head,
+                      config_file()));
     }
   }
 
@@ -189,11 +190,11 @@ class WeightPlanner {
     // spellings) list it under another name.
     if (tensor == nullptr && !checkpoint_.absent().empty()) {
       Error error = checkpoint_.absence(name);
-      if (!checkpoint_.absent().contains(name)) error.message += fmt::format("; {:.200} is needed", name);
+      if (!checkpoint_.absent().contains(name)) error.message += fmt::format("; the model needs {:.200}", name);
       return tl::unexpected(std::move(error));
     }
     if (tensor == nullptr) {
-      return refuse(fmt::format("missing tensor, expected {} by {}", to_string(expected), config_file()),
+      return refuse(fmt::format("missing tensor: shape {} is expected by {}", to_string(expected), config_file()),
                     std::string(checkpoint_.file_format()), name);
     }
     const std::string& file = checkpoint_.file_of(*tensor);
@@ -375,7 +376,7 @@ class WeightPlanner {
     if (dispensable.empty()) return {};
     const Error first = checkpoint_.absence(dispensable.front());
     const std::string more = dispensable.size() > 1 ? fmt::format(" (and {} more)", dispensable.size() - 1) : "";
-    plan_.warnings.push_back(fmt::format("a tensor that {} does not need is missing{}: {}: {:.300}", architecture_.name,
+    plan_.warnings.push_back(fmt::format("a tensor is missing that {} does not need{}: {}: {:.300}", architecture_.name,
                                          more, first.where, first.message));
     return {};
   }
@@ -389,8 +390,8 @@ class WeightPlanner {
     const std::size_t n_shown = std::min(extra.size(), kMaxNamesInWarning);
     std::string names;
     for (std::size_t i = 0; i < n_shown; ++i) names += fmt::format("{}{:.100}", i == 0 ? "" : ", ", extra[i]);
-    plan_.warnings.push_back(fmt::format("{} tensors that {} does not need: {}{}", extra.size(), architecture_.name, names,
-                                         n_shown < extra.size() ? ", ..." : ""));
+    plan_.warnings.push_back(fmt::format("{} tensors are ignored because {} does not need them: {}{}", extra.size(),
+                                         architecture_.name, names, n_shown < extra.size() ? ", ..." : ""));
   }
 
   const Checkpoint& checkpoint_;

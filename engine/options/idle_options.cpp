@@ -23,24 +23,24 @@ struct Condition {
   std::string_view otherwise;
 };
 
-constexpr std::string_view kOf4bit = "it is of quantization bitsandbytes_4bit";
-constexpr std::string_view kOfSmooth = "it is of quantization smoothquant";
-constexpr std::string_view kOfDynamic = "it is of policy dynamic";
+constexpr std::string_view kOf4bit = "it applies only to quantization bitsandbytes_4bit";
+constexpr std::string_view kOfSmooth = "it applies only to quantization smoothquant";
+constexpr std::string_view kOfDynamic = "it applies only to policy dynamic";
 
 // THE TABLE of options that only have an effect if other options have certain values.
 constexpr std::array kConditions = {
     Condition{"bnb_4bit_quant_type", is_4bit, kOf4bit},
     Condition{"bnb_4bit_use_double_quant", is_4bit, kOf4bit},
     Condition{"bnb_4bit_compute_dtype", is_4bit, kOf4bit},
-    Condition{"quantization_zero_point", has_groups, "it is of quantization int8_g32 to int4_g128"},
+    Condition{"quantization_zero_point", has_groups, "it applies only to quantization int8_g32 to int4_g128"},
     Condition{"smoothquant_alpha", is_smooth, kOfSmooth},
     Condition{"smoothquant_per_token", is_smooth, kOfSmooth},
     Condition{"smoothquant_per_channel", is_smooth, kOfSmooth},
-    Condition{"keep_head", quantizes_head, "the head is not quantized anyway"},
+    Condition{"keep_head", quantizes_head, "the output head is not quantized anyway"},
     Condition{"preferred_batch_size", is_dynamic, kOfDynamic},
     Condition{"max_batch_delay_ms", is_dynamic, kOfDynamic},
     Condition{"kv_cache_memory_bytes", [](const EngineOptions& options) { return options.num_gpu_blocks_override == 0; },
-              "num_gpu_blocks_override says how many blocks there are"},
+              "num_gpu_blocks_override sets the number of blocks"},
     Condition{"tool_call_parser", [](const EngineOptions& options) { return options.enable_auto_tool_choice; },
               "enable_auto_tool_choice is off"},
 };

@@ -64,7 +64,7 @@ Result<void> check_range(const OptionDescriptor& option, double value) {
   if (!std::isfinite(value)) return refuse(option, bounded(option) ? range_text(option) : "a finite number", text);
   if (bounded(option) && (value < option.min || value > option.max)) return refuse(option, range_text(option), text);
   if (value != 0.0 && std::abs(value) < static_cast<double>(std::numeric_limits<float>::min())) {
-    return refuse(option, "0 or large enough to be told from 0 (1.2e-38)", text);
+    return refuse(option, "0 or of magnitude 1.2e-38 at least, the smallest normal float32", text);
   }
   return {};
 }
@@ -125,7 +125,7 @@ Result<std::string> parse_choice(const OptionDescriptor& option, std::string_vie
   const std::string_view nearest = nearest_name(text, names);
   return refuse(option, fmt::format("one of {}", named_choices(option)),
                 quoted(text) + (nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)) +
-                    (also.empty() ? "" : fmt::format(" (names of other systems: {})", fmt::join(also, ", "))));
+                    (also.empty() ? "" : fmt::format(" (also accepted, from other systems: {})", fmt::join(also, ", "))));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

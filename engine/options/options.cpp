@@ -40,99 +40,108 @@ constexpr std::array kFields = {
     EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint, or a GGUF file."}, &EngineOptions::model},
     EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."},
                 &EngineOptions::tokenizer},
-    EngineField{{"served_model_name", load, text, "Name under which it is served; empty: the folder's name."},
+    EngineField{{"served_model_name", load, text, "Name under which the model is served; empty: the folder's name."},
                 &EngineOptions::served_model_name},
     EngineField{{"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, compute_dtype_choices},
                 &EngineOptions::dtype},
-    EngineField{{"quantization", load, choice, "Quantizes the matrices while they are loaded.", 0, 0, quantization_choices},
-                &EngineOptions::quantization},
-    EngineField{{"bnb_4bit_quant_type", load, choice, "Numbers that codes of bitsandbytes_4bit stand for.", 0, 0,
+    EngineField{
+        {"quantization", load, choice, "Quantizes the weight matrices while they are loaded.", 0, 0, quantization_choices},
+        &EngineOptions::quantization},
+    EngineField{{"bnb_4bit_quant_type", load, choice, "Numbers that the codes of bitsandbytes_4bit represent.", 0, 0,
                  bnb_4bit_quant_type_choices},
                 &EngineOptions::bnb_4bit_quant_type},
     EngineField{{"bnb_4bit_use_double_quant", load, boolean, "Quantize the scales of bitsandbytes_4bit as well."},
                 &EngineOptions::bnb_4bit_use_double_quant},
     EngineField{
         {"bnb_4bit_compute_dtype", load, choice,
-         "Of bitsandbytes_4bit: auto multiplies activations in 8 bits; any other leaves them as they are, in float32.", 0, 0,
-         compute_dtype_choices},
+         "For bitsandbytes_4bit: auto multiplies activations in 8 bits; the other values leave them unchanged, in float32.",
+         0, 0, compute_dtype_choices},
         &EngineOptions::bnb_4bit_compute_dtype},
     EngineField{{"quantization_zero_point", load, boolean,
-                 "Of the formats in groups (int8_g32 to int4_g128): a zero point for each group, beside its scale."},
+                 "For formats in groups (int8_g32 to int4_g128): store a zero point with the scale of each group."},
                 &EngineOptions::quantization_zero_point},
     EngineField{{"smoothquant_alpha", load, number,
-                 "Of smoothquant: share of the activations' range that moves into the weights, 0 none, 1 all.", 0, 1},
+                 "For smoothquant: share of the activations' range that moves into the weights; 0: none, 1: all.", 0, 1},
                 &EngineOptions::smoothquant_alpha},
-    EngineField{
-        {"smoothquant_per_token", load, boolean,
-         "Of smoothquant: activations have one scale a token, found while it is computed. The only form: without it the "
-         "load is refused."},
-        &EngineOptions::smoothquant_per_token},
+    EngineField{{"smoothquant_per_token", load, boolean,
+                 "For smoothquant: one activation scale per token, found while the token is computed. Turning it off is not "
+                 "supported."},
+                &EngineOptions::smoothquant_per_token},
     EngineField{{"smoothquant_per_channel", load, boolean,
-                 "Of smoothquant: weights have one scale an output of their matrix. The only form: without it the load is "
-                 "refused."},
+                 "For smoothquant: one weight scale per output of a matrix. Turning it off is not supported."},
                 &EngineOptions::smoothquant_per_channel},
-    EngineField{{"keep_head", load, boolean, "Leave the output matrix in dtype when the others are quantized."},
+    EngineField{{"keep_head", load, boolean, "Leave the output head in dtype when the other matrices are quantized."},
                 &EngineOptions::keep_head},
-    EngineField{{"cache", load, boolean, "Keep quantized matrices on disk, so that the next load is quick."},
+    EngineField{{"cache", load, boolean, "Keep quantized matrices on disk, so that the next load is fast."},
                 &EngineOptions::cache},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
-    EngineField{{"device", load, choice, "Where it computes: this machine's processors, or its first CUDA device.", 0, 0,
-                 device_choices},
+    EngineField{{"device", load, choice, "Device that computes: the processors of this machine, or its first CUDA device.",
+                 0, 0, device_choices},
                 &EngineOptions::device},
-    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best there is.", 0, 0, isa_choices},
+    EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best one available.", 0, 0, isa_choices},
                 &EngineOptions::isa},
-    EngineField{{"threads", load, integer, "Threads that compute; 0: one a physical core.", 0, 1024},
+    EngineField{{"threads", load, integer, "Threads that compute; 0: one per physical core.", 0, 1024},
                 &EngineOptions::threads},
     EngineField{{"block_size", cache, integer, "Tokens in one KV block.", 1, 256}, &EngineOptions::block_size},
-    EngineField{
-        {"num_gpu_blocks_override", cache, integer, "KV blocks; 0: as many as kv_cache_memory_bytes holds.", 0, kMaxTokens},
-        &EngineOptions::num_gpu_blocks_override},
+    EngineField{{"num_gpu_blocks_override", cache, integer,
+                 "Number of KV blocks; 0: as many as fit into kv_cache_memory_bytes.", 0, kMaxTokens},
+                &EngineOptions::num_gpu_blocks_override},
     EngineField{{"kv_cache_memory_bytes", cache, integer,
-                 "Bytes for KV blocks; 0: what max_num_seqs contexts need, at most half of what is free.", 0, kMaxBytes},
+                 "Bytes for KV blocks; 0: enough for max_num_seqs contexts, at most half of the free memory.", 0, kMaxBytes},
                 &EngineOptions::kv_cache_memory_bytes},
-    EngineField{
-        {"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: as computed.", 0, 0, kv_cache_dtype_choices},
-        &EngineOptions::kv_cache_dtype},
-    EngineField{{"enable_prefix_caching", cache, boolean, "Reuse KV blocks of equal prompt beginnings."},
+    EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: the format of the computation.", 0,
+                 0, kv_cache_dtype_choices},
+                &EngineOptions::kv_cache_dtype},
+    EngineField{{"enable_prefix_caching", cache, boolean, "Reuse the KV blocks of prompts that begin with the same tokens."},
                 &EngineOptions::enable_prefix_caching},
     EngineField{{"policy", scheduling, choice,
-                 "How requests share steps: static or dynamic in padded batches; continuous, the context reserved; paged.",
+                 "How requests share steps: static and dynamic form padded batches, continuous reserves the whole context "
+                 "of each request, paged allocates KV blocks as they are needed.",
                  0, 0, policy_choices},
                 &EngineOptions::policy},
     EngineField{{"preferred_batch_size", scheduling, integer,
-                 "Waiting requests with which a batch of policy dynamic starts at once; 0: max_num_seqs.", 0, 4096},
+                 "For policy dynamic: number of waiting requests that starts a batch at once; 0: max_num_seqs.", 0, 4096},
                 &EngineOptions::preferred_batch_size},
-    EngineField{{"max_batch_delay_ms", scheduling, integer,
-                 "Milliseconds after the first waiting request arrived until policy dynamic starts a smaller batch.", 0,
-                 kMaxDelayMs},
-                &EngineOptions::max_batch_delay_ms},
-    EngineField{{"max_num_seqs", scheduling, integer, "Requests that run at the same time.", 1, 4096},
+    EngineField{
+        {"max_batch_delay_ms", scheduling, integer,
+         "For policy dynamic: milliseconds from the arrival of the first waiting request to the start of a smaller batch.",
+         0, kMaxDelayMs},
+        &EngineOptions::max_batch_delay_ms},
+    EngineField{{"max_num_seqs", scheduling, integer, "Maximum number of requests that run at the same time.", 1, 4096},
                 &EngineOptions::max_num_seqs},
-    EngineField{{"max_num_batched_tokens", scheduling, integer, "Tokens computed in one step.", 1, kMaxTokens},
-                &EngineOptions::max_num_batched_tokens},
-    EngineField{{"enable_chunked_prefill", scheduling, boolean, "Split long prompts over several steps."},
-                &EngineOptions::enable_chunked_prefill},
+    EngineField{
+        {"max_num_batched_tokens", scheduling, integer, "Maximum number of tokens that one step computes.", 1, kMaxTokens},
+        &EngineOptions::max_num_batched_tokens},
+    EngineField{
+        {"enable_chunked_prefill", scheduling, boolean, "Split long prompts into chunks that several steps compute."},
+        &EngineOptions::enable_chunked_prefill},
     EngineField{{"target_itl_ms", scheduling, integer,
-                 "Milliseconds that a step beside running answers should take: prompts come in chunks that fit; 0: any.", 0,
-                 kMaxDelayMs},
+                 "Milliseconds that a step should take while answers are being generated: prompts are computed in chunks "
+                 "that fit; 0: no target.",
+                 0, kMaxDelayMs},
                 &EngineOptions::target_itl_ms},
-    EngineField{{"max_queue", scheduling, integer, "Requests that may wait beside max_num_seqs; one more is answered 429.",
-                 0, 1 << 20},
-                &EngineOptions::max_queue},
-    EngineField{{"seed", scheduling, integer, "Seed from which requests without a seed draw theirs.", 0, kMaxSeed},
+    EngineField{
+        {"max_queue", scheduling, integer,
+         "Requests that may wait in addition to the max_num_seqs that run; the next one is answered with status 429.", 0,
+         1 << 20},
+        &EngineOptions::max_queue},
+    EngineField{{"seed", scheduling, integer, "Seed from which the seeds of requests without one are drawn.", 0, kMaxSeed},
                 &EngineOptions::seed},
-    EngineField{{"chat_template", chat, text,
-                 "Jinja template of chats: a name of the model's own ones, a file, or its text; empty: the model's own."},
-                &EngineOptions::chat_template},
+    EngineField{
+        {"chat_template", chat, text,
+         "Jinja chat template: the name of one of the model's own, a file, or the template itself; empty: the model's own."},
+        &EngineOptions::chat_template},
     EngineField{{"enable_auto_tool_choice", chat, boolean, "Let the model call the tools that a request brings."},
                 &EngineOptions::enable_auto_tool_choice},
-    EngineField{{"tool_call_parser", chat, choice, "How the model writes tool calls; auto: as its chat template shows it.",
-                 0, 0, tool_call_parser_choices},
-                &EngineOptions::tool_call_parser},
-    EngineField{{"reasoning_parser", chat, choice, "How the model marks its reasoning; auto: as its chat template shows it.",
-                 0, 0, reasoning_parser_choices},
-                &EngineOptions::reasoning_parser},
+    EngineField{
+        {"tool_call_parser", chat, choice, "Format in which the model writes tool calls; auto: found in its chat template.",
+         0, 0, tool_call_parser_choices},
+        &EngineOptions::tool_call_parser},
+    EngineField{
+        {"reasoning_parser", chat, choice,
+         "Format in which the model marks its reasoning; auto: found in its chat template.", 0, 0, reasoning_parser_choices},
+        &EngineOptions::reasoning_parser},
 };
 
 constexpr auto kDescriptors = [] {
@@ -148,14 +157,17 @@ Result<void> set_quantization(EngineOptions& options, const OptionDescriptor& op
   const auto stored = stored_schemes();
   if (std::find(stored.begin(), stored.end(), value) != stored.end()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("{} is how a checkpoint is stored: that is read from its files, leave the option out", value),
+                fmt::format("{} is a format in which checkpoints are stored; it is read from the checkpoint's files, so "
+                            "leave the option out",
+                            value),
                 std::string(option.name));
   }
   if (const ForeignQuantization* const foreign = find_foreign_quantization(value)) {
-    const std::string nearest = foreign->nearest.empty() ? "" : fmt::format("; {} comes nearest", foreign->nearest);
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("{} ({}) is {}: there is none such here{}", value, foreign->source, foreign->meaning, nearest),
-                std::string(option.name));
+    const std::string nearest = foreign->nearest.empty() ? "" : fmt::format("; {} is the nearest format", foreign->nearest);
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("{} ({}) is {}, which Lathe does not support{}", value, foreign->source, foreign->meaning, nearest),
+        std::string(option.name));
   }
   std::vector<std::string_view> others;
   for (const QuantizationAlias& alias : quantization_aliases()) others.push_back(alias.name);
@@ -236,7 +248,7 @@ Result<void> check_smoothquant(const EngineOptions& options) {
   if (options.quantization != "smoothquant" || (options.smoothquant_per_token && options.smoothquant_per_channel)) return {};
   const bool of_tokens = !options.smoothquant_per_token;
   return fail(ErrorCode::invalid_argument,
-              fmt::format("one scale for {} is not supported: leave {} true, which is more exact and costs no speed",
+              fmt::format("one scale for {} is not supported: leave {} true, which is more accurate and just as fast",
                           of_tokens ? "all tokens" : "a whole matrix",
                           of_tokens ? "smoothquant_per_token" : "smoothquant_per_channel"),
               of_tokens ? "smoothquant_per_token" : "smoothquant_per_channel");
@@ -258,12 +270,13 @@ Result<void> validate(const EngineOptions& options) {
   const auto refuse = [](std::string message, std::string where) {
     return fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
   };
-  if (options.model.empty()) return refuse("model must name a checkpoint's folder or a GGUF file, got nothing", "model");
+  if (options.model.empty())
+    return refuse("model must name the folder of a checkpoint or a GGUF file, but it is empty", "model");
   if (options.max_num_batched_tokens < options.max_num_seqs) {
     return refuse(
-        fmt::format("max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one "
-                    "token a step",
-                    options.max_num_batched_tokens, options.max_num_seqs),
+        fmt::format(
+            "max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one token per step",
+            options.max_num_batched_tokens, options.max_num_seqs),
         "max_num_batched_tokens");
   }
   if (options.preferred_batch_size > options.max_num_seqs) {
@@ -272,7 +285,7 @@ Result<void> validate(const EngineOptions& options) {
                   "preferred_batch_size");
   }
   if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
-    return refuse(fmt::format("without chunked prefill max_num_batched_tokens ({}) must be at least max_model_len ({}): a "
+    return refuse(fmt::format("without chunked prefill, max_num_batched_tokens ({}) must be at least max_model_len ({}): a "
                               "prompt has to fit into one step",
                               options.max_num_batched_tokens, options.max_model_len),
                   "max_num_batched_tokens");

@@ -40,13 +40,13 @@ constexpr std::array kAliases = {
     QuantizationAlias{.name = "ao-int4wo-256", .quantization = "int4_g128", .source = "LightLLM"},
 };
 
-constexpr std::string_view kUnreadStorage = "how a checkpoint is stored, in a way that is not read here";
+constexpr std::string_view kUnreadStorage = "a format of stored checkpoints";
 
 constexpr std::array kForeign = {
-    ForeignQuantization{"experts_int8", "vLLM", "8 bits for the matrices of experts alone", "int8_g128"},
-    ForeignQuantization{"fp8_per_block", "vLLM", "e4m3 with a scale for each 128 x 128 weights", "fp8"},
-    ForeignQuantization{"mxfp8", "vLLM", "e4m3 with a power of two as the scale of each 32 weights", "fp8"},
-    ForeignQuantization{"ao-fp6w6a16", "LightLLM", "weights of 6 bits with an exponent", "fp8_weight_only"},
+    ForeignQuantization{"experts_int8", "vLLM", "8 bits for the matrices of experts only", "int8_g128"},
+    ForeignQuantization{"fp8_per_block", "vLLM", "e4m3 with a scale for each block of 128 x 128 weights", "fp8"},
+    ForeignQuantization{"mxfp8", "vLLM", "e4m3 with a power of two as the scale of each block of 32 weights", "fp8"},
+    ForeignQuantization{"ao-fp6w6a16", "LightLLM", "floating-point weights of 6 bits", "fp8_weight_only"},
     ForeignQuantization{"exl2", "TGI", kUnreadStorage, ""},
     ForeignQuantization{"modelopt", "vLLM", kUnreadStorage, ""},
     ForeignQuantization{"modelopt_fp4", "vLLM", kUnreadStorage, ""},

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/api/sampling_params.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,35 +6,20 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <variant>
 
 #include "engine/api/json.h"
 #include "engine/api/option_value.h"
+#include "engine/api/sampling_field.h"
 #include "engine/base/utf8.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
 namespace {
 
-using NumberMember = double SamplingParams::*;
-using IntegerMember = std::int64_t SamplingParams::*;
-using MaybeIntegerMember = std::optional<std::int64_t> SamplingParams::*;
-using BooleanMember = bool SamplingParams::*;
-using SeedMember = std::optional<std::uint64_t> SamplingParams::*;
-using TextsMember = std::vector<std::string> SamplingParams::*;
-using IdsMember = std::vector<std::int32_t> SamplingParams::*;
-using BiasMember = std::vector<std::pair<std::int32_t, float>> SamplingParams::*;
-
-struct SamplingField {
-  OptionDescriptor option;
-  std::variant<NumberMember, IntegerMember, MaybeIntegerMember, BooleanMember, SeedMember, TextsMember, IdsMember,
-               BiasMember>
-      member;
-};
-
 constexpr double kMaxInteger = std::numeric_limits<std::int32_t>::max();
 
 using enum OptionKind;
+using enum SamplingSection;
 
 constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std::string_view help, double min = 0,
                                     double max = 0) {
@@ -45,44 +28,138 @@ constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std:
 
 // THE TABLE of sampling parameters, in the order of the struct. The lower bounds of top_p and repetition_penalty mean "> 0".
 constexpr std::array kFields = {
-    SamplingField{describe("temperature", number, "Flattens (> 1) or sharpens (< 1) the distribution; 0: greedy.", 0, 100),
-                  &SamplingParams::temperature},
-    SamplingField{describe("top_k", integer, "Keeps the k most probable tokens; 0 or -1: off.", -1, kMaxInteger),
-                  &SamplingParams::top_k},
-    SamplingField{describe("top_p", number, "Keeps the most probable tokens up to this mass; 1: off.", 1e-6, 1),
-                  &SamplingParams::top_p},
-    SamplingField{describe("min_p", number, "Drops tokens below this share of the best one's probability; 0: off.", 0, 1),
-                  &SamplingParams::min_p},
-    SamplingField{describe("presence_penalty", number, "Taken off the logit of each generated token; 0: off.", -2, 2),
-                  &SamplingParams::presence_penalty},
     SamplingField{
-        describe("frequency_penalty", number, "Taken off once for each time a token was generated; 0: off.", -2, 2),
-        &SamplingParams::frequency_penalty},
+        .option = describe("temperature", number, "Flattens (> 1) or sharpens (< 1) the distribution; 0: greedy.", 0, 100),
+        .member = &SamplingParams::temperature,
+        .generation_key = "temperature",
+        .control = {.section = randomness, .label = "Temperature", .max = 2, .step = 0.05, .decimals = 2, .initial = 0.8}},
+    SamplingField{.option = describe("top_k", integer, "Keeps the k most probable tokens; 0 or -1: off.", -1, kMaxInteger),
+                  .member = &SamplingParams::top_k,
+                  .neutral = "0 -1",
+                  .generation_key = "top_k",
+                  .control = {.section = randomness,
+                              .label = "Top-k",
+                              .min = 1,
+                              .max = 200,
+                              .initial = 40,
+                              .can_be_off = true,
+                              .greedy_ignores = true}},
     SamplingField{
-        describe("repetition_penalty", number, "Weakens tokens of prompt and answer by this factor; 1: off.", 0.01, 100),
-        &SamplingParams::repetition_penalty},
-    SamplingField{describe("seed", text, "Whole number from -2^63 to 2^64 - 1; empty or -1: drawn once a request."),
-                  &SamplingParams::seed},
-    SamplingField{describe("stop", text, "One string that ends the answer, or a JSON list of up to 16."),
-                  &SamplingParams::stop},
-    SamplingField{describe("stop_token_ids", text, "Ids that end the answer, with commas between."),
-                  &SamplingParams::stop_token_ids},
-    SamplingField{describe("include_stop_str_in_output", boolean, "Keep the stop string in the answer."),
-                  &SamplingParams::include_stop_str_in_output},
-    SamplingField{describe("ignore_eos", boolean, "Go on after an end-of-sequence token."), &SamplingParams::ignore_eos},
+        .option = describe("top_p", number, "Keeps the most probable tokens up to this probability mass; 1: off.", 1e-6, 1),
+        .member = &SamplingParams::top_p,
+        .neutral = "1",
+        .generation_key = "top_p",
+        .control = {.section = randomness,
+                    .label = "Top-p",
+                    .min = 0.01,
+                    .max = 1,
+                    .step = 0.01,
+                    .decimals = 2,
+                    .initial = 0.95,
+                    .can_be_off = true,
+                    .greedy_ignores = true}},
     SamplingField{
-        describe("max_tokens", integer, "Tokens to generate at most; 0: until the context is full.", 0, kMaxInteger),
-        &SamplingParams::max_tokens},
-    SamplingField{describe("min_tokens", integer, "Tokens to generate before the answer may end.", 0, kMaxInteger),
-                  &SamplingParams::min_tokens},
-    SamplingField{describe("logprobs", integer, "Alternatives to report for each generated token; empty: none.", 0, 20),
-                  &SamplingParams::logprobs},
-    SamplingField{describe("prompt_logprobs", integer, "Alternatives to report for each prompt token; empty: none.", 0, 20),
-                  &SamplingParams::prompt_logprobs},
-    SamplingField{describe("logit_bias", text, "Added to logits, as id:bias with commas between; -100 to 100."),
-                  &SamplingParams::logit_bias},
-    SamplingField{describe("skip_special_tokens", boolean, "Leave control tokens out of the text."),
-                  &SamplingParams::skip_special_tokens},
+        .option = describe("min_p", number,
+                           "Drops tokens whose probability is below this share of the most probable one's; 0: off.", 0, 1),
+        .member = &SamplingParams::min_p,
+        .neutral = "0",
+        .generation_key = "min_p",
+        .control = {.section = randomness,
+                    .label = "Min-p",
+                    .max = 0.5,
+                    .step = 0.01,
+                    .decimals = 2,
+                    .initial = 0.05,
+                    .can_be_off = true,
+                    .greedy_ignores = true}},
+    SamplingField{.option = describe("presence_penalty", number,
+                                     "Subtracted once from the logit of each token that was generated; 0: off.", -2, 2),
+                  .member = &SamplingParams::presence_penalty,
+                  .neutral = "0",
+                  .control = {.section = repetition,
+                              .order = 1,
+                              .label = "Presence",
+                              .min = -2,
+                              .max = 2,
+                              .step = 0.05,
+                              .decimals = 2,
+                              .initial = 0.5,
+                              .can_be_off = true,
+                              .starts_off = true}},
+    SamplingField{
+        .option = describe("frequency_penalty", number,
+                           "Subtracted from the logit of a token once for each time it was generated; 0: off.", -2, 2),
+        .member = &SamplingParams::frequency_penalty,
+        .neutral = "0",
+        .control = {.section = repetition,
+                    .order = 2,
+                    .label = "Frequency",
+                    .min = -2,
+                    .max = 2,
+                    .step = 0.05,
+                    .decimals = 2,
+                    .initial = 0.5,
+                    .can_be_off = true,
+                    .starts_off = true}},
+    SamplingField{
+        .option = describe("repetition_penalty", number,
+                           "Makes tokens of the prompt and the answer less likely by this factor; 1: off.", 0.01, 100),
+        .member = &SamplingParams::repetition_penalty,
+        .neutral = "1",
+        .generation_key = "repetition_penalty",
+        .control = {.section = repetition,
+                    .label = "Repeat penalty",
+                    .min = 0.5,
+                    .max = 2,
+                    .step = 0.01,
+                    .decimals = 2,
+                    .initial = 1.1,
+                    .can_be_off = true,
+                    .starts_off = true}},
+    SamplingField{
+        .option = describe("seed", text,
+                           "Seed of a request, a whole number from -2^63 to 2^64 - 1; empty or -1: drawn once per request."),
+        .member = &SamplingParams::seed,
+        .control = {.section = length, .order = 1, .label = "Seed", .initial = 1, .can_be_off = true, .starts_off = true}},
+    SamplingField{.option = describe("stop", text, "A string that ends the answer, or a JSON list of up to 16 strings."),
+                  .member = &SamplingParams::stop,
+                  .control = {.section = length, .order = 2, .label = "Stop strings"}},
+    SamplingField{.option = describe("stop_token_ids", text, "Comma-separated token IDs that end the answer."),
+                  .member = &SamplingParams::stop_token_ids},
+    SamplingField{.option = describe("include_stop_str_in_output", boolean, "Keep the stop string in the answer."),
+                  .member = &SamplingParams::include_stop_str_in_output},
+    SamplingField{.option = describe("ignore_eos", boolean, "Continue after an end-of-sequence token."),
+                  .member = &SamplingParams::ignore_eos},
+    SamplingField{
+        .option = describe("max_tokens", integer, "Maximum number of tokens to generate; 0: until the context is full.", 0,
+                           kMaxInteger),
+        .member = &SamplingParams::max_tokens,
+        .generation_key = "max_new_tokens",
+        .dialect_decodes = true,
+        .control = {.section = length, .label = "Max tokens", .max = 8192, .is_logarithmic = true, .initial = 512}},
+    SamplingField{.option = describe("min_tokens", integer, "Tokens to generate before the answer may end.", 0, kMaxInteger),
+                  .member = &SamplingParams::min_tokens,
+                  .neutral = "0"},
+    SamplingField{
+        .option = describe("logprobs", integer, "Alternatives to report for each generated token; empty: none.", 0, 20),
+        .member = &SamplingParams::logprobs,
+        .dialect_decodes = true,
+        .control = {.section = length,
+                    .order = 3,
+                    .label = "Logprobs",
+                    .max = 20,
+                    .initial = 5,
+                    .can_be_off = true,
+                    .starts_off = true}},
+    SamplingField{
+        .option = describe("prompt_logprobs", integer, "Alternatives to report for each prompt token; empty: none.", 0, 20),
+        .member = &SamplingParams::prompt_logprobs},
+    SamplingField{.option = describe("logit_bias", text,
+                                     "Comma-separated id:bias pairs that are added to logits; each bias from -100 to 100."),
+                  .member = &SamplingParams::logit_bias},
+    SamplingField{.option = describe("skip_special_tokens", boolean, "Leave control tokens out of the text."),
+                  .member = &SamplingParams::skip_special_tokens,
+                  .neutral = "true"},
 };
 
 constexpr auto kDescriptors = [] {
@@ -90,13 +167,6 @@ constexpr auto kDescriptors = [] {
   for (std::size_t i = 0; i < kFields.size(); ++i) descriptors[i] = kFields[i].option;
   return descriptors;
 }();
-
-const SamplingField* find_field(std::string_view name) {
-  for (const SamplingField& field : kFields) {
-    if (field.option.name == name) return &field;
-  }
-  return nullptr;
-}
 
 tl::unexpected<Error> refuse(std::string_view field, std::string message) {
   return fail(ErrorCode::invalid_argument, std::move(message), std::string(field));
@@ -129,44 +199,43 @@ bool read_whole(std::string_view text, Number& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-Result<std::optional<std::uint64_t>> parse_seed(std::string_view value) {
+Result<std::optional<std::uint64_t>> parse_seed(std::string_view name, std::string_view value) {
   if (value.empty() || value == "none" || value == "-1") return std::nullopt;
   std::uint64_t seed = 0;
   if (read_whole(value, seed)) return seed;
   // Clients send signed numbers; vLLM accepts negative seeds (other than -1) too.
   std::int64_t negative = 0;
   if (read_whole(value, negative)) return static_cast<std::uint64_t>(negative);
-  return refuse("seed", fmt::format("seed must be a whole number between -2^63 and 2^64 - 1, or -1 for none, got \"{}\"",
-                                    printable_excerpt(value)));
+  return refuse(name, fmt::format("{} must be a whole number between -2^63 and 2^64 - 1, or -1 for none, got \"{}\"", name,
+                                  printable_excerpt(value)));
 }
 
 /// Parses a JSON list of strings; any other text is the only stop string, since "[INST]" is a valid one.
-Result<std::vector<std::string>> parse_stop(std::string_view value) {
-  std::vector<std::string> stop;
-  if (value.empty()) return stop;
+Result<std::vector<std::string>> parse_texts(std::string_view name, std::string_view value) {
+  std::vector<std::string> texts;
+  if (value.empty()) return texts;
   if (value.front() == '[') {
-    const auto json = parse_json(value, "stop");
+    const auto json = parse_json(value, name);
     const auto is_string = [](const Json& item) { return item.is_string(); };
     if (json && json->is_array() && std::all_of(json->begin(), json->end(), is_string)) {
       return json->get<std::vector<std::string>>();
     }
   }
-  stop.emplace_back(value);
-  return stop;
+  texts.emplace_back(value);
+  return texts;
 }
 
-Result<std::vector<std::int32_t>> parse_ids(std::string_view value) {
+Result<std::vector<std::int32_t>> parse_ids(std::string_view name, std::string_view value) {
   std::vector<std::int32_t> ids;
   for (const std::string_view piece : split_list(value)) {
     if (!read_whole(piece, ids.emplace_back())) {
-      return refuse("stop_token_ids", fmt::format("stop_token_ids must be token ids with commas between, got \"{}\"",
-                                                  printable_excerpt(piece)));
+      return refuse(name, fmt::format("{} must be comma-separated token IDs, got \"{}\"", name, printable_excerpt(piece)));
     }
   }
   return ids;
 }
 
-Result<std::vector<std::pair<std::int32_t, float>>> parse_bias(std::string_view value) {
+Result<std::vector<std::pair<std::int32_t, float>>> parse_bias(std::string_view name, std::string_view value) {
   std::vector<std::pair<std::int32_t, float>> biases;
   for (const std::string_view piece : split_list(value)) {
     const std::size_t colon = piece.find(':');
@@ -174,8 +243,8 @@ Result<std::vector<std::pair<std::int32_t, float>>> parse_bias(std::string_view 
     if (id.size() >= 2 && id.front() == '"' && id.back() == '"') id = id.substr(1, id.size() - 2);
     auto& [token, bias] = biases.emplace_back();
     if (colon == piece.npos || !read_whole(id, token) || !read_whole(trimmed(piece.substr(colon + 1)), bias)) {
-      return refuse("logit_bias", fmt::format("logit_bias must be id:bias pairs with commas between, got \"{}\"",
-                                              printable_excerpt(piece)));
+      return refuse(name,
+                    fmt::format("{} must be comma-separated id:bias pairs, got \"{}\"", name, printable_excerpt(piece)));
     }
   }
   return biases;
@@ -190,10 +259,10 @@ struct Assign {
   Result<void> operator()(NumberMember member) const { return store(member, parse_number(option, value)); }
   Result<void> operator()(IntegerMember member) const { return store(member, parse_integer(option, value)); }
   Result<void> operator()(BooleanMember member) const { return store(member, parse_boolean(option, value)); }
-  Result<void> operator()(SeedMember member) const { return store(member, parse_seed(value)); }
-  Result<void> operator()(TextsMember member) const { return store(member, parse_stop(value)); }
-  Result<void> operator()(IdsMember member) const { return store(member, parse_ids(value)); }
-  Result<void> operator()(BiasMember member) const { return store(member, parse_bias(value)); }
+  Result<void> operator()(SeedMember member) const { return store(member, parse_seed(option.name, value)); }
+  Result<void> operator()(TextsMember member) const { return store(member, parse_texts(option.name, value)); }
+  Result<void> operator()(IdsMember member) const { return store(member, parse_ids(option.name, value)); }
+  Result<void> operator()(BiasMember member) const { return store(member, parse_bias(option.name, value)); }
   Result<void> operator()(MaybeIntegerMember member) const {
     if (!value.empty() && value != "none") return store(member, parse_integer(option, value));
     params.*member = std::nullopt;
@@ -233,82 +302,127 @@ struct Print {
   }
 };
 
-Result<void> check_stop(const SamplingParams& params) {
-  if (params.stop.size() > kMaxStopStrings) {
-    return refuse("stop", fmt::format("stop may hold at most {} strings, got {}", kMaxStopStrings, params.stop.size()));
-  }
-  for (const std::string& stop : params.stop) {
-    if (stop.empty()) return refuse("stop", "stop cannot contain an empty string");
-    if (stop.size() > kMaxStopBytes) {
-      return refuse("stop", fmt::format("a stop string may have at most {} bytes, got {}", kMaxStopBytes, stop.size()));
-    }
-    if (!is_valid_utf8(stop)) return refuse("stop", "a stop string is not UTF-8");
-  }
-  return {};
-}
+/// Checks the range of a member that is a number; one overload per kind of member.
+struct CheckNumber {
+  const SamplingParams& params;
+  const OptionDescriptor& option;
 
-Result<void> check_id(std::string_view field, std::int32_t id, std::int64_t vocab_size) {
-  if (id >= 0 && id < vocab_size) return {};
-  return refuse(field, fmt::format("{}: token id {} is not in the vocabulary (0 to {})", field, id, vocab_size - 1));
-}
+  Result<void> operator()(NumberMember member) const { return check_range(option, params.*member); }
+  Result<void> operator()(IntegerMember member) const { return check_range(option, params.*member); }
+  Result<void> operator()(MaybeIntegerMember member) const {
+    const auto& value = params.*member;
+    return value ? check_range(option, *value) : Result<void>();
+  }
+  template <class Member>
+  Result<void> operator()(Member) const {
+    return {};
+  }
+};
 
-Result<void> check_ids(const SamplingParams& params, std::int64_t vocab_size) {
-  if (params.stop_token_ids.size() > kMaxStopIds) {
-    return refuse("stop_token_ids",
-                  fmt::format("stop_token_ids may hold at most {} ids, got {}", kMaxStopIds, params.stop_token_ids.size()));
-  }
-  for (const std::int32_t id : params.stop_token_ids) LATHE_TRY_VOID(check_id("stop_token_ids", id, vocab_size));
-  if (params.logit_bias.size() > kMaxBiases) {
-    return refuse("logit_bias",
-                  fmt::format("logit_bias may hold at most {} entries, got {}", kMaxBiases, params.logit_bias.size()));
-  }
-  std::vector<std::int32_t> seen;
-  for (const auto& [id, bias] : params.logit_bias) {
-    LATHE_TRY_VOID(check_id("logit_bias", id, vocab_size));
-    if (!(bias >= -100 && bias <= 100)) {
-      return refuse("logit_bias", fmt::format("logit_bias of token {} must be between -100 and 100, got {}", id, bias));
+/// Checks count and range of the items of a member that is a list.
+struct CheckItems {
+  const SamplingParams& params;
+  std::string_view name;
+  std::int64_t vocab_size;
+
+  Result<void> operator()(TextsMember member) const {
+    const auto& texts = params.*member;
+    if (texts.size() > kMaxStopStrings) {
+      return refuse(name, fmt::format("{} may hold at most {} strings, got {}", name, kMaxStopStrings, texts.size()));
     }
-    seen.push_back(id);
+    for (const std::string& text : texts) {
+      if (text.empty()) return refuse(name, fmt::format("{} cannot contain an empty string", name));
+      if (text.size() > kMaxStopBytes) {
+        return refuse(name, fmt::format("a {} string may have at most {} bytes, got {}", name, kMaxStopBytes, text.size()));
+      }
+      if (!is_valid_utf8(text)) return refuse(name, fmt::format("a {} string is not UTF-8", name));
+    }
+    return {};
   }
-  std::sort(seen.begin(), seen.end());
-  if (const auto twice = std::adjacent_find(seen.begin(), seen.end()); twice != seen.end()) {
-    return refuse("logit_bias", fmt::format("logit_bias names token {} twice", *twice));
+
+  Result<void> operator()(IdsMember member) const {
+    const auto& ids = params.*member;
+    if (ids.size() > kMaxStopIds) {
+      return refuse(name, fmt::format("{} may hold at most {} ids, got {}", name, kMaxStopIds, ids.size()));
+    }
+    for (const std::int32_t id : ids) LATHE_TRY_VOID(check_id(id));
+    return {};
   }
-  return {};
-}
+
+  Result<void> operator()(BiasMember member) const {
+    const auto& biases = params.*member;
+    if (biases.size() > kMaxBiases) {
+      return refuse(name, fmt::format("{} may hold at most {} entries, got {}", name, kMaxBiases, biases.size()));
+    }
+    std::vector<std::int32_t> seen;
+    for (const auto& [id, bias] : biases) {
+      LATHE_TRY_VOID(check_id(id));
+      if (!(bias >= -100 && bias <= 100)) {
+        return refuse(name, fmt::format("{} of token {} must be between -100 and 100, got {}", name, id, bias));
+      }
+      seen.push_back(id);
+    }
+    std::sort(seen.begin(), seen.end());
+    if (const auto twice = std::adjacent_find(seen.begin(), seen.end()); twice != seen.end()) {
+      return refuse(name, fmt::format("{} names token {} twice", name, *twice));
+    }
+    return {};
+  }
+
+  template <class Member>
+  Result<void> operator()(Member) const {
+    return {};
+  }
+
+  Result<void> check_id(std::int32_t id) const {
+    if (id >= 0 && id < vocab_size) return {};
+    return refuse(name, fmt::format("{}: token ID {} is not in the vocabulary (0 to {})", name, id, vocab_size - 1));
+  }
+};
 
 }  // namespace
 
-std::span<const OptionDescriptor> sampling_option_table() { return kDescriptors; }
+SamplingTable sampling_fields() { return kFields; }
 
-Result<void> set_option(SamplingParams& params, std::string_view name, std::string_view value) {
-  const SamplingField* field = find_field(name);
-  if (field == nullptr) return tl::unexpected(unknown_option(name, kDescriptors));
-  return std::visit(Assign{params, field->option, value}, field->member);
+const SamplingField* find_sampling_field(SamplingTable table, std::string_view name) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const SamplingField& field) { return field.option.name == name; });
+  return found == table.end() ? nullptr : &*found;
 }
 
-std::string get_option(const SamplingParams& params, std::string_view name) {
-  const SamplingField* field = find_field(name);
+std::span<const OptionDescriptor> sampling_option_table() { return kDescriptors; }
+
+Result<void> set_option(SamplingParams& params, std::string_view name, std::string_view value, SamplingTable table) {
+  if (const SamplingField* field = find_sampling_field(table, name)) {
+    return std::visit(Assign{params, field->option, value}, field->member);
+  }
+  std::vector<OptionDescriptor> options;
+  for (const SamplingField& field : table) options.push_back(field.option);
+  return tl::unexpected(unknown_option(name, options));
+}
+
+std::string get_option(const SamplingParams& params, std::string_view name, SamplingTable table) {
+  const SamplingField* field = find_sampling_field(table, name);
   LATHE_CHECK(field != nullptr);
   return std::visit(Print{params}, field->member);
 }
 
+Result<void> set_option(SamplingParams& params, std::string_view name, std::string_view value) {
+  return set_option(params, name, value, kFields);
+}
+
+std::string get_option(const SamplingParams& params, std::string_view name) { return get_option(params, name, kFields); }
+
 Result<void> validate(const SamplingParams& params, std::int64_t vocab_size) {
-  for (const SamplingField& field : kFields) {
-    if (const auto* number_member = std::get_if<NumberMember>(&field.member)) {
-      LATHE_TRY_VOID(check_range(field.option, params.**number_member));
-    } else if (const auto* integer_member = std::get_if<IntegerMember>(&field.member)) {
-      LATHE_TRY_VOID(check_range(field.option, params.**integer_member));
-    } else if (const auto* maybe_member = std::get_if<MaybeIntegerMember>(&field.member)) {
-      if (const auto& value = params.**maybe_member) LATHE_TRY_VOID(check_range(field.option, *value));
-    }
-  }
+  for (const SamplingField& field : kFields) LATHE_TRY_VOID(std::visit(CheckNumber{params, field.option}, field.member));
   if (params.max_tokens > 0 && params.min_tokens > params.max_tokens) {
     return refuse("min_tokens", fmt::format("min_tokens must be less than or equal to max_tokens={}, got {}",
                                             params.max_tokens, params.min_tokens));
   }
-  LATHE_TRY_VOID(check_stop(params));
-  return check_ids(params, vocab_size);
+  for (const SamplingField& field : kFields) {
+    LATHE_TRY_VOID(std::visit(CheckItems{params, field.option.name, vocab_size}, field.member));
+  }
+  return {};
 }
 
 }  // namespace lathe::engine

@@ -48,7 +48,7 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
   }
   if (!found && is_cancelled(found.error())) return tl::unexpected<Error>(std::move(found.error()));
   if (!found) {
-    done.warnings.push_back("the packed weights on disk were of no use, and are made again: " + words_of(found.error()));
+    done.warnings.push_back("the packed weights on disk could not be used and were made again: " + words_of(found.error()));
   }
   LATHE_TRY(const std::vector<std::string> doubts, maker.make(observer));
   done.use = PackedCacheUse::missed;
@@ -57,13 +57,13 @@ Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& ba
     return done;
   }
   if (checkpoint.stamp() != stamp) {
-    done.warnings.emplace_back("the packed weights are not kept: the checkpoint was written to while it was read");
+    done.warnings.emplace_back("the packed weights are not kept on disk: the checkpoint changed while it was read");
     return done;
   }
   const Result<void> stored = cache.store(key, image, backend, [&](std::int64_t) { return go_on(plan.n_bytes); });
   if (!stored && is_cancelled(stored.error())) return tl::unexpected<Error>(stored.error());
   if (stored) done.use = PackedCacheUse::stored;
-  else done.warnings.push_back("the packed weights are not kept for the next load: " + words_of(stored.error()));
+  else done.warnings.push_back("the packed weights could not be kept for the next load: " + words_of(stored.error()));
   return done;
 }
 

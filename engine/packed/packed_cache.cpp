@@ -110,7 +110,7 @@ Result<void> PackedCache::store(const ContentHash& key, const WeightImage& image
                                 const PackedObserver& observer) const {
   std::error_code error;
   fs::create_directories(folder_.path, error);
-  if (error) return fail(ErrorCode::resource_exhausted, fmt::format("cannot be made: {}", error.message()), folder_.path);
+  if (error) return fail(ErrorCode::resource_exhausted, fmt::format("cannot be created: {}", error.message()), folder_.path);
   remove_leftovers();
   LATHE_TRY_VOID(make_room(entry_bytes(image)));
   UnfinishedFile file(folder_.path);
@@ -133,7 +133,8 @@ Result<void> PackedCache::make_room(std::int64_t n_bytes) const {
   const std::int64_t limit = std::min(folder_.max_bytes, (static_cast<std::int64_t>(disk.available) + held) / kShareOfDisk);
   if (n_bytes > limit) {
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("{} MB do not fit into the cache, which may hold {} MB: {} MB, or a quarter of the free disk",
+                fmt::format("{} MB do not fit into the cache, which may hold {} MB (the smaller of {} MB and a quarter of "
+                            "the free disk space)",
                             n_bytes / 1'000'000, limit / 1'000'000, folder_.max_bytes / 1'000'000),
                 folder_.path);
   }

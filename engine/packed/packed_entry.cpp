@@ -130,7 +130,7 @@ Result<std::vector<Part>> read_header(int file, const ContentHash& key, const We
   struct stat status{};
   if (::fstat(file, &status) != 0) return damaged(std::strerror(errno));
   if (status.st_size != entry_bytes(image)) {
-    return damaged(fmt::format("it holds {} bytes instead of {}", status.st_size, entry_bytes(image)));
+    return damaged(fmt::format("it has {} bytes instead of {}", status.st_size, entry_bytes(image)));
   }
   std::vector<std::byte> header(data_begin(image.size()));
   const auto read = [&](void* to, std::size_t n, off_t at) { return ::pread(file, to, n, at); };
@@ -139,7 +139,7 @@ Result<std::vector<Part>> read_header(int file, const ContentHash& key, const We
   std::vector<Part> parts(image.size());
   std::memcpy(&head, header.data(), sizeof head);
   std::memcpy(parts.data(), header.data() + sizeof head, parts.size() * sizeof(Part));
-  if (head.magic != kMagic || head.version != kVersion) return damaged("it is of another version");
+  if (head.magic != kMagic || head.version != kVersion) return damaged("it belongs to another version");
   if (head.key != key || header_of(head, parts) != header) return damaged("its header does not match");
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].n_bytes != image[i].size()) return damaged("its parts have other sizes");
@@ -187,7 +187,7 @@ Result<void> read_entry(int file, const ContentHash& key, const WeightImage& ima
   const std::vector<Part> got = pieces.parts();
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].hash == want[i].hash) continue;
-    return damaged(fmt::format("part {} of {} has other bytes than were written", i, got.size()));
+    return damaged(fmt::format("part {} of {} has other bytes than those that were written", i, got.size()));
   }
   return {};
 }

@@ -7,12 +7,13 @@
 #include <map>
 
 #include "engine/cache/kv_storage.h"
+#include "engine/model/finish_operations.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
 #include "engine/model/tensor_layout.h"
 #include "engine/run/model_runner.h"
 #include "engine/run/rope_rows.h"
-#include "engine/schedule/batch_plan.h"
+#include "engine/schedule/batch_builder.h"
 
 namespace lathe::engine {
 
@@ -23,44 +24,18 @@ namespace {
 
 constexpr int kBlockSize = 16;
 
-/// Plans all texts as one step, each text in blocks of its own.
-BatchPlan plan_of(std::span<const std::vector<std::int32_t>> texts) {
-  BatchPlan plan;
-  std::int32_t n_blocks = 0;
-  std::size_t longest = 0;
-  for (const std::vector<std::int32_t>& text : texts) longest = std::max(longest, text.size());
-  plan.max_blocks = (static_cast<std::int32_t>(longest) + kBlockSize - 1) / kBlockSize;
-  plan.query_start.push_back(0);
-  for (const std::vector<std::int32_t>& text : texts) {
-    const auto n = static_cast<std::int32_t>(text.size());
-    for (std::int32_t position = 0; position < n; ++position) {
-      plan.token_ids.push_back(text[static_cast<std::size_t>(position)]);
-      plan.positions.push_back(position);
-      plan.slots.push_back(n_blocks * kBlockSize + position);
-    }
-    plan.query_start.push_back(plan.n_rows());
-    plan.context_len.push_back(n);
-    for (std::int32_t block = 0; block < plan.max_blocks; ++block) {
-      plan.block_tables.push_back(block * kBlockSize < n ? n_blocks + block : -1);
-    }
-    n_blocks += (n + kBlockSize - 1) / kBlockSize;
-  }
-  return plan;
-}
-
-std::int32_t n_blocks_of(const BatchPlan& plan) {
-  return plan.block_tables.empty() ? 0 : *std::max_element(plan.block_tables.begin(), plan.block_tables.end()) + 1;
+std::int32_t blocks_for(std::span<const std::int32_t> text) {
+  return (static_cast<std::int32_t>(text.size()) + kBlockSize - 1) / kBlockSize;
 }
 
 class Calibration {
  public:
-  Calibration(kernels::Backend& backend, const CalibrationModel& model, BatchPlan plan, double alpha)
-      : backend_(backend),
-        model_(model),
-        config_(model.config),
-        storage_(model.dtype),
-        plan_(std::move(plan)),
-        alpha_(alpha) {
+  Calibration(kernels::Backend& backend, const CalibrationModel& model, std::span<const std::vector<std::int32_t>> texts,
+              double alpha)
+      : backend_(backend), model_(model), config_(model.config), storage_(model.dtype), alpha_(alpha) {
+    for (const std::vector<std::int32_t>& text : texts) {
+      if (!text.empty()) texts_.push_back(text);
+    }
     for (const PlannedWeight& weight : model.plan.weights) {
       if (weight.layer >= 0) of_layers_[static_cast<std::size_t>(weight.layer)].push_back(&weight);
     }
@@ -84,12 +59,15 @@ class Calibration {
 
  private:
   Result<void> check_tokens() const {
-    if (plan_.n_rows() == 0) return fail(ErrorCode::invalid_argument, "there is no text to calibrate with", "calibration");
-    for (const std::int32_t id : plan_.token_ids) {
-      if (id >= 0 && id < config_.vocab_size) continue;
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("token {} in a text to calibrate with, the embeddings have {} rows", id, config_.vocab_size),
-                  "calibration");
+    if (texts_.empty()) return fail(ErrorCode::invalid_argument, "there is no text to calibrate with", "calibration");
+    for (const std::span<const std::int32_t> text : texts_) {
+      const auto wrong =
+          std::find_if(text.begin(), text.end(), [&](std::int32_t id) { return id < 0 || id >= config_.vocab_size; });
+      if (wrong == text.end()) continue;
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("the calibration text has the token {}, but the embeddings have {} rows", *wrong, config_.vocab_size),
+          "calibration");
     }
     return {};
   }
@@ -97,26 +75,44 @@ class Calibration {
   Result<void> check_norms() const {
     if (can_smooth(config_)) return {};
     return fail(ErrorCode::invalid_argument,
-                fmt::format("{} has no norm of its own before each of its products, so nothing can take the range of "
-                            "activations; take dynamic_int8 or int8_g32",
+                fmt::format("{} has no separate norm before each of its products, so the range of activations cannot be "
+                            "moved; use dynamic_int8 or int8_g32",
                             config_.architecture->name),
                 "quantization smoothquant");
   }
 
+  /// Plans all texts as one step, each text in blocks of its own. Returns the number of these blocks.
+  std::int32_t plan_texts() {
+    std::int32_t n_blocks = 0;
+    for (const std::span<const std::int32_t> text : texts_) {
+      tables_.push_back(consecutive_blocks(n_blocks, blocks_for(text)));
+      n_blocks += blocks_for(text);
+    }
+    builder_.clear();
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      builder_.add({.table = tables_[i],
+                    .token_ids = texts_[i],
+                    .rope_choice = rope_choice(ropes_.contexts(), std::ssize(texts_[i]))});
+    }
+    builder_.finish();
+    return n_blocks;
+  }
+
   Result<void> take_memory() {
-    const std::int64_t longest = *std::max_element(plan_.context_len.begin(), plan_.context_len.end());
-    LATHE_TRY(layer_, DecoderLayer::create(backend_, storage_.of_layer(0), config_, config_.layers.front()));
-    LATHE_TRY(ropes_, RopeTables::create(backend_, config_, longest));
-    for (const std::int32_t n : plan_.context_len) plan_.rope_choices.push_back(rope_choice(ropes_.contexts(), n));
-    find_rope_rows(plan_, ropes_.contexts(), rope_rows_);
-    LATHE_TRY(activations_, Activations::create(backend_, config_, plan_.n_rows(), 0));
-    kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks_of(plan_));
+    const auto longest =
+        std::max_element(texts_.begin(), texts_.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    LATHE_TRY(layer_, allocated(backend_, DecoderLayer(storage_.of_layer(0), config_, config_.layers.front())));
+    LATHE_TRY(ropes_, RopeTables::create(backend_, config_, std::ssize(*longest)));
+    const std::int32_t n_blocks = plan_texts();
+    find_rope_rows(plan(), ropes_.contexts(), rope_rows_);
+    LATHE_TRY(activations_, Activations::create(backend_, config_, plan().n_rows(), 0));
+    kernels::KvShape kv = kv_shape(config_, Dtype::f32, kBlockSize, n_blocks);
     kv.n_layers = 1;
     LATHE_TRY(kv_, KvStorage::allocate(backend_, {.shape = kv}));
-    const kernels::StepShape step = step_shape(config_, storage_, plan_.n_rows());
+    const kernels::StepShape step = step_shape(config_, storage_, plan().n_rows());
     if (backend_.reserve(step)) return {};
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("no memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
+                fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
   }
 
   Result<TensorView> read(const PlannedWeight& weight) {
@@ -126,7 +122,7 @@ class Calibration {
 
   /// Embeds the texts. The embeddings' memory is given back before the first layer is loaded.
   Result<void> embed() {
-    LATHE_TRY(Embedding embedding, Embedding::create(backend_, config_, storage_.dtype, storage_.head));
+    LATHE_TRY(Embedding embedding, allocated(backend_, Embedding(config_, storage_.dtype, storage_.head)));
     for (const PlannedWeight& weight : model_.plan.weights) {
       if (weight.layer >= 0) continue;
       LATHE_TRY(const TensorView source, read(weight));
@@ -134,7 +130,7 @@ class Calibration {
       model_.checkpoint.drop(*weight.tensor);
     }
     embedding.forward(backend_, config_, input(), step());
-    return {};
+    return finish_operations(backend_);  // which read the memory of `embedding`
   }
 
   /// Largest magnitudes [H] of each input of the products that follow a layer's two norms.
@@ -159,6 +155,7 @@ class Calibration {
     raise_to_magnitudes(backend_, step().normed, inputs.attention);
     delta = layer_.feed_forward(backend_, config_, step(), delta);
     raise_to_magnitudes(backend_, step().normed, inputs.mlp);
+    LATHE_TRY_VOID(finish_operations(backend_));
     return LayerSmoothing{smoothing_factors(inputs.attention, weights.attention, alpha_),
                           smoothing_factors(inputs.mlp, weights.mlp, alpha_)};
   }
@@ -176,16 +173,17 @@ class Calibration {
     }
   }
 
-  StepBuffers step() const { return activations_.for_step(plan_.n_rows(), 0); }
+  const BatchPlan& plan() const { return builder_.plan(); }
+  StepBuffers step() const { return activations_.for_step(plan().n_rows(), 0); }
   ModelInput input() {
-    kv_rows_ = {.slots = plan_.slots,
-                .batch = {.n_seqs = plan_.n_seqs(),
-                          .query_start = plan_.query_start,
-                          .context_len = plan_.context_len,
-                          .block_tables = plan_.block_tables,
-                          .max_blocks = plan_.max_blocks}};
-    return {.token_ids = plan_.token_ids,
-            .positions = plan_.positions,
+    kv_rows_ = {.slots = plan().slots,
+                .batch = {.n_seqs = plan().n_seqs(),
+                          .query_start = plan().query_start,
+                          .context_len = plan().context_len,
+                          .block_tables = plan().block_tables,
+                          .max_blocks = plan().max_blocks}};
+    return {.token_ids = plan().token_ids,
+            .positions = plan().positions,
             .rope_rows = rope_rows_,
             .kv_rows = std::span(&kv_rows_, 1),
             .logit_rows = {}};
@@ -195,8 +193,10 @@ class Calibration {
   const CalibrationModel& model_;
   const ModelConfig& config_;
   const WeightStorage storage_;
-  BatchPlan plan_;
   const double alpha_;
+  std::vector<std::span<const std::int32_t>> texts_;
+  std::vector<BlockTable> tables_;  ///< of the texts
+  BatchBuilder builder_{BatchShape{.block_size = kBlockSize}};
   std::map<std::size_t, std::vector<const PlannedWeight*>> of_layers_;
   DecoderLayer layer_;  ///< memory of one layer, which all layers use one after the other
   RopeTables ropes_;
@@ -221,7 +221,7 @@ std::int64_t calibration_bytes(const WeightPlan& plan) {
 Result<Smoothing> calibrate(kernels::Backend& backend, const CalibrationModel& model,
                             std::span<const std::vector<std::int32_t>> texts, double alpha,
                             const std::function<bool(std::int64_t)>& observe) {
-  return Calibration(backend, model, plan_of(texts), alpha).run(observe);
+  return Calibration(backend, model, texts, alpha).run(observe);
 }
 
 }  // namespace lathe::engine

@@ -28,8 +28,8 @@ std::int64_t calibration_bytes(const WeightPlan& plan);
 /// `texts`: token ids, each text a sequence of its own. `observe` gets the bytes read so far after each layer; returning
 /// false cancels. Takes as long as reading the layers and a prompt of those tokens. Peak memory: one layer in `dtype`, the
 /// activations of all tokens, and 4 MB; all but the backend's work memory is given back on return.
-/// Errors: cancelled, resource_exhausted, model_refused; invalid_argument if there is no token, or a token outside of the
-/// vocabulary.
+/// Errors: cancelled, model_refused; those of finish_operations(); invalid_argument if there is no token, or a token outside
+/// of the vocabulary.
 Result<Smoothing> calibrate(kernels::Backend& backend, const CalibrationModel& model,
                             std::span<const std::vector<std::int32_t>> texts, double alpha,
                             const std::function<bool(std::int64_t)>& observe);

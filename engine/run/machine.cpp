@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "engine/run/measured.h"
 #include "engine/run/open_backend.h"
 
 namespace lathe::engine {
@@ -22,7 +23,8 @@ Result<IsaSelftest> selftest_machine(const MachineChoice& choice,
                                      const std::function<void(const kernels::OpCheck&)>& report) {
   LATHE_TRY(const auto backend, open_backend({choice.device, choice.isa, choice.n_threads}));
   IsaSelftest result{{backend->info(), kernels::measure_ceilings(*backend)}, {}};
-  result.checks = kernels::run_selftest(*backend, result.machine.ceilings, report);
+  LATHE_TRY_VOID(
+      measured(*backend, [&] { result.checks = kernels::run_selftest(*backend, result.machine.ceilings, report); }));
   return result;
 }
 

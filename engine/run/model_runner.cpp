@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/resident_memory.h"
+#include "engine/model/finish_operations.h"
 #include "engine/run/rope_rows.h"
 
 namespace lathe::engine {
@@ -72,10 +73,10 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
   const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
-    return fail(
-        ErrorCode::resource_exhausted,
-        fmt::format("no memory for {} bytes of work memory; lower max_num_batched_tokens", backend->work_bytes(step)),
-        "work memory");
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("not enough memory for {} bytes of work memory; lower max_num_batched_tokens",
+                            backend->work_bytes(step)),
+                "work memory");
   }
   return std::unique_ptr<ModelRunner>(
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
@@ -84,15 +85,15 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
 Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
   const auto n_logit_rows = static_cast<int>(plan.logit_rows.size());
   if (plan.windows.size() != limits_.windows.size()) {
-    return fail(
-        ErrorCode::internal,
-        fmt::format("step with rows of {} window groups; the KV cache has {}", plan.windows.size(), limits_.windows.size()),
-        "runner");
+    return fail(ErrorCode::internal,
+                fmt::format("the step has rows of {} window groups, but the KV cache has {}", plan.windows.size(),
+                            limits_.windows.size()),
+                "runner");
   }
   if (plan.n_rows() <= limits_.max_rows && n_logit_rows <= limits_.max_logit_rows) return {};
   return fail(ErrorCode::internal,
-              fmt::format("step of {} rows, {} with logits; the work memory holds {} and {}", plan.n_rows(), n_logit_rows,
-                          limits_.max_rows, limits_.max_logit_rows),
+              fmt::format("the step has {} rows, {} of them with logits, but the work memory is sized for {} and {}",
+                          plan.n_rows(), n_logit_rows, limits_.max_rows, limits_.max_logit_rows),
               "runner");
 }
 
@@ -120,7 +121,7 @@ Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
   const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
   decoder_.forward(*backend_, input_of(plan), kv_, step);
-  backend_->finish();
+  LATHE_TRY_VOID(finish_operations(*backend_));
   return step.logits;
 }
 
@@ -128,7 +129,7 @@ Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
   const kernels::TensorView states =
       decoder_.hidden(*backend_, input_of(plan), kv_, activations_.for_step(plan.n_rows(), 0));
-  backend_->finish();
+  LATHE_TRY_VOID(finish_operations(*backend_));
   return states;
 }
 

@@ -20,19 +20,19 @@ Result<std::unique_ptr<kernels::Backend>> open_cpu(std::string_view isa, std::in
   }
   const char* forced = std::getenv("LATHE_ISA");
   return fail(ErrorCode::invalid_argument,
-              fmt::format("isa '{:.32}' is not there, this machine has: {}", isa.empty() && forced != nullptr ? forced : isa,
-                          fmt::join(kernels::cpu_isas(), ", ")),
+              fmt::format("isa '{:.32}' is not available; this machine has: {}",
+                          isa.empty() && forced != nullptr ? forced : isa, fmt::join(kernels::cpu_isas(), ", ")),
               "isa");
 }
 
 Result<std::unique_ptr<kernels::Backend>> open_cuda(std::string_view isa, std::int64_t n_threads) {
   if (!isa.empty()) {
-    return fail(ErrorCode::invalid_argument, fmt::format("isa '{:.32}' is of the CPU: device cuda has none to choose", isa),
-                "isa");
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("isa '{:.32}' applies only to device cpu; leave it empty for device cuda", isa), "isa");
   }
   kernels::LoadedBackend loaded = kernels::load_cuda_backend(static_cast<int>(n_threads));
   if (loaded.backend) return std::move(loaded.backend);
-  return fail(ErrorCode::invalid_argument, "device cuda is not there: " + loaded.why_not, "device");
+  return fail(ErrorCode::invalid_argument, "device cuda is not available: " + loaded.why_not, "device");
 }
 
 constexpr std::array kDevices = {Device{"cpu", open_cpu}, Device{"cuda", open_cuda}};
@@ -54,11 +54,11 @@ Result<std::unique_ptr<kernels::Backend>> open_backend(const BackendChoice& choi
     }
   } catch (const std::system_error& error) {
     const std::string asked =
-        choice.n_threads > 0 ? fmt::format("{} threads", choice.n_threads) : "one thread a physical core";
-    return fail(
-        ErrorCode::resource_exhausted,
-        fmt::format("this process cannot have {}: {}; ask for fewer, or raise its limits", asked, error.code().message()),
-        "threads");
+        choice.n_threads > 0 ? fmt::format("{} threads", choice.n_threads) : "one thread per physical core";
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("this process cannot start {}: {}; request fewer threads, or raise its limits", asked,
+                            error.code().message()),
+                "threads");
   }
   return fail(ErrorCode::invalid_argument, fmt::format("device '{:.32}' is not one of {}", choice.device, known_devices()),
               "device");

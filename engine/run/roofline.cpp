@@ -4,6 +4,7 @@
 
 #include "engine/api/checkpoint.h"
 #include "engine/api/machine.h"
+#include "engine/run/measured.h"
 #include "engine/run/open_backend.h"
 
 namespace lathe::engine {
@@ -36,8 +37,8 @@ Result<std::vector<kernels::WeightFormat>> formats_named(const std::vector<std::
   for (const std::string& name : names) {
     const auto format = kernels::weight_format_named(name);
     if (!format) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("no weight format '{}'; there are {}", name, fmt::join(kernels::weight_format_names(), ", ")));
+      return fail(ErrorCode::invalid_argument, fmt::format("there is no weight format '{}'; the formats are {}", name,
+                                                           fmt::join(kernels::weight_format_names(), ", ")));
     }
     formats.push_back(*format);
   }
@@ -67,11 +68,13 @@ Result<Roofline> measure_roofline(const RooflineRequest& request, const Roofline
   Roofline roofline{{backend->info(), kernels::measure_ceilings(*backend)}, {}, {}};
   const kernels::Ceilings& ceilings = roofline.machine.ceilings;
   bool goes_on = true;
-  roofline.points = kernels::measure_roofline(*backend, ceilings, plan, [&](const kernels::RooflinePoint& point) {
-    goes_on = report.product(point);
-    return goes_on;
-  });
-  if (goes_on) roofline.attention = kernels::measure_attention(*backend, ceilings, attention_of(info), report.attention);
+  LATHE_TRY_VOID(measured(*backend, [&] {
+    roofline.points = kernels::measure_roofline(*backend, ceilings, plan, [&](const kernels::RooflinePoint& point) {
+      goes_on = report.product(point);
+      return goes_on;
+    });
+    if (goes_on) roofline.attention = kernels::measure_attention(*backend, ceilings, attention_of(info), report.attention);
+  }));
   return roofline;
 }
 

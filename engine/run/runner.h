@@ -32,7 +32,8 @@ class Runner {
   virtual ~Runner() = default;
   virtual const RunnerLimits& limits() const = 0;
   /// Logits [plan.logit_rows.size(), vocab_size] f32, valid until the next run; the caller may change them in place.
-  /// Errors: internal; the step's requests fail and the engine goes on.
+  /// Errors: unavailable if the device is lost: the engine ends all requests and takes no more. Any other error fails the
+  /// requests of the step, and the engine goes on.
   virtual Result<kernels::TensorView> run(const BatchPlan& plan) = 0;
   /// Runs host work (sampling rows) on the runner's threads.
   virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;

@@ -13,7 +13,9 @@ struct WindowRows {
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
 };
 
-/// Shapes: M rows in n_seqs sequences. The vectors are reused from step to step: a step allocates nothing.
+/// Made by BatchBuilder, which checks the invariants. Shapes: M rows in n_seqs sequences. The vectors are reused from step
+/// to step: a step allocates nothing. Invariant: each sequence has at least one row; its rows are the last tokens of its
+/// context, in the order of positions.
 struct BatchPlan {
   std::vector<std::int32_t> token_ids;     ///< [M]
   std::vector<std::int32_t> positions;     ///< [M]

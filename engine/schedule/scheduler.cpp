@@ -10,7 +10,6 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int32_t kPaddingToken = 0;  // any id of the vocabulary; its results are discarded
 constexpr std::int64_t kNsInMs = 1'000'000;
 
 }  // namespace
@@ -25,23 +24,15 @@ Scheduler::Scheduler(const SchedulerOptions& options, const PolicyDescriptor& po
               options_.max_logit_rows >= options_.max_num_seqs);
   LATHE_CHECK(!policy_->reserves_context || (options_.max_seq_tokens > 0 && full_batch() > 0 && cache_.windows().empty()));
   const auto n_seqs = static_cast<std::size_t>(options_.max_num_seqs);
-  const auto n_rows = static_cast<std::size_t>(options_.max_num_batched_tokens);
   running_.reserve(n_seqs);
   plan_.entries.reserve(n_seqs);
   plan_.padding.reserve(n_seqs);
-  plan_.batch.token_ids.reserve(n_rows);
-  plan_.batch.positions.reserve(n_rows);
-  plan_.batch.slots.reserve(n_rows);
-  plan_.batch.query_start.reserve(n_seqs + 1);
-  plan_.batch.context_len.reserve(n_seqs);
-  plan_.batch.rope_choices.reserve(n_seqs);
-  plan_.batch.block_tables.reserve(n_seqs * static_cast<std::size_t>(cache_.blocks_for(options_.max_seq_tokens)));
-  plan_.batch.logit_rows.reserve(static_cast<std::size_t>(options_.max_logit_rows));
-  plan_.batch.windows.resize(cache_.windows().size());
-  for (WindowRows& rows : plan_.batch.windows) {
-    rows.slots.reserve(n_rows);
-    rows.block_tables.reserve(plan_.batch.block_tables.capacity());
-  }
+  plan_.builder = BatchBuilder({.block_size = cache_.block_size(),
+                                .n_windows = cache_.windows().size(),
+                                .max_rows = static_cast<std::size_t>(options_.max_num_batched_tokens),
+                                .max_seqs = n_seqs,
+                                .max_logit_rows = static_cast<std::size_t>(options_.max_logit_rows),
+                                .max_blocks = static_cast<std::size_t>(cache_.blocks_for(options_.max_seq_tokens))});
   events_.reserve(8 * n_seqs);
 }
 
@@ -378,78 +369,33 @@ void Scheduler::record(const Sequence& sequence, SchedulerEventKind kind, std::a
 // ---- rows of the step
 
 void Scheduler::build_batch() {
-  BatchPlan& batch = plan_.batch;
-  batch.clear();
-  batch.query_start.push_back(0);
-  for (PlannedSequence& entry : plan_.entries) append_rows(entry);
-  for (const PlannedPadding& padding : plan_.padding) append_padding(padding);
-  for (const std::int32_t n_tokens : batch.context_len) {
-    batch.max_blocks = std::max(batch.max_blocks, cache_.blocks_for(n_tokens));
+  plan_.builder.clear();
+  for (PlannedSequence& entry : plan_.entries) add_rows(entry);
+  for (const PlannedPadding& padding : plan_.padding) {
+    plan_.builder.add({.table = *padding.table,
+                       .begin = padding.begin,
+                       .n_padding = padding.n_rows,
+                       .first_logit = padding.n_rows - 1,
+                       .n_logits = padding.has_logits ? 1 : 0});
   }
-  for (const PlannedSequence& entry : plan_.entries) {
-    append_block_tables(entry.sequence->table, entry.sequence->n_computed + entry.n_tokens + entry.n_padding);
-  }
-  for (const PlannedPadding& padding : plan_.padding) append_block_tables(*padding.table, padding.begin + padding.n_rows);
+  plan_.builder.finish();
 }
 
-void Scheduler::append_rows(PlannedSequence& entry) {
-  BatchPlan& batch = plan_.batch;
+void Scheduler::add_rows(PlannedSequence& entry) {
   const Sequence& sequence = *entry.sequence;
   const int begin = sequence.n_computed;
   const int end = begin + entry.n_tokens;
-  const int first_row = batch.n_rows();
-  for (int position = begin; position < end; ++position) {
-    append_row(sequence.tokens[static_cast<std::size_t>(position)], position, sequence.table);
-  }
-  for (int position = end; position < end + entry.n_padding; ++position) append_row(kPaddingToken, position, sequence.table);
   // The rows with logits are the last ones of the chunk, whether they belong to the prompt, to the answer or to both.
-  entry.first_logit = static_cast<int>(batch.logit_rows.size());
   const int last = entry.samples || entry.n_logits == 0 ? end : std::min(end, sequence.n_prompt - 1);
-  for (int position = last - entry.n_logits; position < last; ++position) {
-    batch.logit_rows.push_back(first_row + position - begin);
-  }
-  batch.query_start.push_back(batch.n_rows());
-  batch.context_len.push_back(end + entry.n_padding);
-  batch.rope_choices.push_back(sequence.rope_choice);
-}
-
-void Scheduler::append_row(std::int32_t token_id, int position, const BlockTable& table) {
-  BatchPlan& batch = plan_.batch;
-  batch.token_ids.push_back(token_id);
-  batch.positions.push_back(position);
-  batch.slots.push_back(slot_of(table, position));
-  for (std::size_t i = 0; i < batch.windows.size(); ++i) {
-    batch.windows[i].slots.push_back(slot_of(table.windows[i], position));
-  }
-}
-
-std::int32_t Scheduler::slot_of(const BlockRow& row, int position) const {
-  const int size = cache_.block_size();
-  return row.blocks[static_cast<std::size_t>(position / size)] * size + position % size;
-}
-
-void Scheduler::append_padding(const PlannedPadding& padding) {
-  BatchPlan& batch = plan_.batch;
-  const int end = padding.begin + padding.n_rows;
-  for (int position = padding.begin; position < end; ++position) append_row(kPaddingToken, position, *padding.table);
-  if (padding.has_logits) batch.logit_rows.push_back(batch.n_rows() - 1);
-  batch.query_start.push_back(batch.n_rows());
-  batch.context_len.push_back(end);
-  batch.rope_choices.push_back(0);
-}
-
-void Scheduler::append_block_tables(const BlockTable& table, int n_tokens) {
-  BatchPlan& batch = plan_.batch;
-  const int n_blocks = cache_.blocks_for(n_tokens);
-  append_block_row(table, n_blocks, batch.block_tables);
-  for (std::size_t i = 0; i < batch.windows.size(); ++i) {
-    append_block_row(table.windows[i], n_blocks, batch.windows[i].block_tables);
-  }
-}
-
-void Scheduler::append_block_row(const BlockRow& row, int n_blocks, std::vector<std::int32_t>& block_tables) const {
-  for (int i = 0; i < n_blocks; ++i) block_tables.push_back(PagedCache::readable_block(row, i));
-  block_tables.insert(block_tables.end(), static_cast<std::size_t>(plan_.batch.max_blocks - n_blocks), -1);
+  const std::span<const std::int32_t> tokens = sequence.tokens;
+  entry.first_logit = plan_.builder.add(
+      {.table = sequence.table,
+       .token_ids = tokens.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(entry.n_tokens)),
+       .begin = begin,
+       .n_padding = entry.n_padding,
+       .first_logit = last - entry.n_logits - begin,
+       .n_logits = entry.n_logits,
+       .rope_choice = sequence.rope_choice});
 }
 
 }  // namespace lathe::engine

@@ -11,7 +11,7 @@
 #include "engine/api/scheduler_event.h"
 #include "engine/cache/cache_occupancy.h"
 #include "engine/cache/paged_cache.h"
-#include "engine/schedule/batch_plan.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/schedule/policies.h"
 #include "engine/schedule/prompt_pace.h"
 #include "engine/schedule/request_batch.h"
@@ -52,10 +52,12 @@ struct PlannedPadding {
 
 /// Reused from step to step. The rows of the entries come first, then those of the padding.
 struct StepPlan {
-  BatchPlan batch;
+  BatchBuilder builder;
   std::vector<PlannedSequence> entries;
   std::vector<PlannedPadding> padding;
   int n_prefill_tokens = 0, n_decode_tokens = 0, n_padding_tokens = 0;
+
+  const BatchPlan& batch() const { return builder.plan(); }
 };
 
 struct SchedulerCounters {
@@ -69,7 +71,7 @@ struct SchedulerCounters {
 };
 
 /// Owns: the cache's bookkeeping; not the sequences, which must outlive their time in the scheduler. Invariant
-/// (consistent()): the references of every block equal the tables that hold it. The oldest sequence always makes progress,
+/// (is_consistent()): the references of every block equal the tables that hold it. The oldest sequence always makes progress,
 /// so no sequence that the pool can hold waits forever. Under a policy that reserves the context, a running sequence holds
 /// blocks for max_seq_tokens from its admission to its end.
 /// Thread: the engine's.
@@ -138,7 +140,6 @@ class Scheduler {
   std::int64_t wake_ns() const { return wake_ns_; }
   std::uint64_t step() const { return step_; }
   bool has_work() const { return !running_.empty() || waiting_.size() > 0; }
-  bool consistent() const;
 
   /// Records an event of this step, also for decisions of the engine loop (finished, cancelled, failed).
   void record(const Sequence& sequence, SchedulerEventKind kind, std::array<std::int64_t, 4> n, std::int64_t time_ns);
@@ -167,14 +168,8 @@ class Scheduler {
   void account_admission(Sequence& sequence, int n_found);
   void account_room();
   void note_evictions(const Sequence& sequence);
-  bool consistent_window(std::size_t i) const;
   void build_batch();
-  void append_rows(PlannedSequence& entry);
-  void append_row(std::int32_t token_id, int position, const BlockTable& table);
-  std::int32_t slot_of(const BlockRow& row, int position) const;
-  void append_padding(const PlannedPadding& padding);
-  void append_block_tables(const BlockTable& table, int n_tokens);
-  void append_block_row(const BlockRow& row, int n_blocks, std::vector<std::int32_t>& block_tables) const;
+  void add_rows(PlannedSequence& entry);
 
   SchedulerOptions options_;
   const PolicyDescriptor* policy_;

@@ -25,7 +25,7 @@ std::string counted(std::int64_t n, std::string_view noun) {
 using Numbers = std::array<std::int64_t, 4>;
 
 std::string queued(const Numbers& n) {
-  return n[0] == 0 ? "Nobody ahead." : fmt::format("{} ahead.", counted(n[0], "request"));
+  return n[0] == 0 ? "No request ahead." : fmt::format("{} ahead.", counted(n[0], "request"));
 }
 
 std::string waiting(const Numbers& n) {
@@ -38,17 +38,18 @@ std::string waiting(const Numbers& n) {
 
 std::string waiting_reservation(const Numbers& n) {
   std::string text = fmt::format("Reserves {} in one piece, {} free", counted(n[0], "block"), grouped(n[1]));
-  if (n[2] > 0) text += fmt::format("; {} hold their own", counted(n[2], "request"));
+  if (n[2] > 0) text += fmt::format("; {} hold reservations", counted(n[2], "request"));
   return text + ".";
 }
 
 std::string waiting_batch(const Numbers& n) {
-  return fmt::format("Nobody joins a batch: {} of its {} unfinished.", grouped(n[0]), counted(n[1], "answer"));
+  return fmt::format("No request can join the running batch: {} of its {} unfinished.", grouped(n[0]),
+                     counted(n[1], "answer"));
 }
 
 std::string waiting_fill(const Numbers& n) {
-  return fmt::format("A batch begins with {}, {} here, or {} ms after the first arrived.", counted(n[1], "request"),
-                     grouped(n[0]), grouped(n[2]));
+  return fmt::format("A batch starts with {}, {} waiting now, or {} ms after the first one arrived.",
+                     counted(n[1], "request"), grouped(n[0]), grouped(n[2]));
 }
 
 std::string admitted(const Numbers& n) {
@@ -59,28 +60,29 @@ std::string admitted(const Numbers& n) {
 
 std::string batched(const Numbers& n) {
   std::string why = "the engine was free";
-  if (static_cast<BatchCause>(n[2]) == BatchCause::full) why = "it was full";
+  if (static_cast<BatchCause>(n[2]) == BatchCause::full) why = "the batch was full";
   if (static_cast<BatchCause>(n[2]) == BatchCause::delay) {
-    why = fmt::format("{} ms had passed since the first arrived", grouped(n[3]));
+    why = fmt::format("{} ms had passed since the first one arrived", grouped(n[3]));
   }
-  return fmt::format("{} together, for {}; prompts padded to {}.", counted(n[0], "request"), why, counted(n[1], "token"));
+  return fmt::format("{} together, because {}; prompts padded to {}.", counted(n[0], "request"), why,
+                     counted(n[1], "token"));
 }
 
 std::string chunked(const Numbers& n) {
   std::string text = fmt::format("{} of a budget of {}", counted(n[0], "token"), grouped(n[1]));
-  if (n[2] > 0) text += fmt::format(", beside {}", counted(n[2], "decode"));
+  if (n[2] > 0) text += fmt::format(", together with {}", counted(n[2], "decode"));
   return text + fmt::format("; {} left.", grouped(n[3]));
 }
 
 std::string paced(const Numbers& n) {
-  return fmt::format("{}, so that {} would not wait longer than {} ms; {} left.", counted(n[0], "token"),
+  return fmt::format("{}, so that the wait of {} stays within {} ms; {} left.", counted(n[0], "token"),
                      counted(n[2], "answer"), grouped(n[1]), grouped(n[3]));
 }
 
 std::string preempted(const Numbers& n) {
   // Preemption happens only if no block is free, so the used blocks are the whole pool.
-  return fmt::format("Pool {0} / {0}, last admitted of {1}: {2} lost.", grouped(n[1]), grouped(n[3]),
-                     counted(n[0], "token"));
+  return fmt::format("KV pool full ({0} / {0} blocks); preempted as the last of {1} admitted: {2} to recompute.",
+                     grouped(n[1]), grouped(n[3]), counted(n[0], "token"));
 }
 
 std::string resumed(const Numbers& n) {
@@ -134,7 +136,7 @@ std::string sentence_of(const SchedulerEvent& event) {
     case SchedulerEventKind::prefilled: return fmt::format("First token; {} computed.", counted(n[0], "prompt token"));
     case SchedulerEventKind::preempted: return preempted(n);
     case SchedulerEventKind::resumed: return resumed(n);
-    case SchedulerEventKind::evicted: return fmt::format("{} given up for this request.", counted(n[0], "cached block"));
+    case SchedulerEventKind::evicted: return fmt::format("{} evicted for this request.", counted(n[0], "cached block"));
     case SchedulerEventKind::finished: return finished(n);
     case SchedulerEventKind::cancelled: return fmt::format("By the client after {}.", counted(n[0], "token"));
     case SchedulerEventKind::failed: return fmt::format("Error after {}.", counted(n[0], "token"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariants between two steps, checked the slow way: builds with LATHE_DCHECK and tests check them after each step.
-#include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
+
+#include <vector>
 
 namespace lathe::engine {
 namespace {
@@ -30,36 +31,38 @@ class References {
   std::vector<int> counts_;
 };
 
-}  // namespace
-
-bool Scheduler::consistent() const {
-  References first(cache_.pool());
-  for (const Sequence* sequence : running_) {
-    if (sequence->state != SequenceState::running) return false;
-    if (cache_.n_missing(sequence->table, sequence->n_computed) > 0) return false;
-    first.add(sequence->table);
-  }
-  for (const BatchSlot& slot : batch_.slots()) first.add(slot.table);
-  for (const Sequence* sequence = waiting_.front(); sequence != nullptr; sequence = sequence->next) {
-    if (sequence->state != SequenceState::waiting || !sequence->table.blocks.empty()) return false;
-  }
-  for (std::size_t i = 0; i < cache_.windows().size(); ++i) {
-    if (!consistent_window(i)) return false;
-  }
-  return first.are_those_of_the_pool();
-}
-
-bool Scheduler::consistent_window(std::size_t i) const {
-  const WindowGroup& group = cache_.windows()[i];
+bool is_window_consistent(const Scheduler& scheduler, std::size_t i) {
+  const PagedCache& cache = scheduler.cache();
+  const WindowGroup& group = cache.windows()[i];
   References references(group.pool());
-  for (const Sequence* sequence : running_) {
+  for (const Sequence* sequence : scheduler.running()) {
     const BlockRow& row = sequence->table.windows[i];
     if (row.n_dropped < sequence->table.n_dropped || row.blocks.size() > sequence->table.blocks.size()) return false;
-    if (cache_.blocks_for(sequence->n_computed) > static_cast<int>(row.blocks.size())) return false;
+    if (cache.blocks_for(sequence->n_computed) > static_cast<int>(row.blocks.size())) return false;
     references.add(row);
   }
-  return references.are_those_of_the_pool() && group.pool().n_used() <= cache_.pool().n_used() &&
-         group.consistent(cache_.pool());
+  return references.are_those_of_the_pool() && group.pool().n_used() <= cache.pool().n_used() &&
+         group.consistent(cache.pool());
+}
+
+}  // namespace
+
+bool is_consistent(const Scheduler& scheduler) {
+  const PagedCache& cache = scheduler.cache();
+  References first(cache.pool());
+  for (const Sequence* sequence : scheduler.running()) {
+    if (sequence->state != SequenceState::running) return false;
+    if (cache.n_missing(sequence->table, sequence->n_computed) > 0) return false;
+    first.add(sequence->table);
+  }
+  for (const BatchSlot& slot : scheduler.batch().slots()) first.add(slot.table);
+  for (const Sequence* sequence = scheduler.waiting().front(); sequence != nullptr; sequence = sequence->next) {
+    if (sequence->state != SequenceState::waiting || !sequence->table.blocks.empty()) return false;
+  }
+  for (std::size_t i = 0; i < cache.windows().size(); ++i) {
+    if (!is_window_consistent(scheduler, i)) return false;
+  }
+  return first.are_those_of_the_pool();
 }
 
 }  // namespace lathe::engine

@@ -147,7 +147,7 @@ class TextFiles {
     LATHE_TRY(const auto written, open_tokenizer(folder_.string()));
     LATHE_TRY(const auto sample, differing_sample(*written, meant));
     if (!sample) return {};
-    return fail(ErrorCode::unsupported, fmt::format("its files would read other tokens out of \"{:.24}\"", *sample),
+    return fail(ErrorCode::unsupported, fmt::format("its files would give other tokens for \"{:.24}\"", *sample),
                 model_.folder.name());
   }
 
@@ -160,10 +160,11 @@ Result<std::vector<std::string>> write_files_of_gguf(const OpenedModel& model, c
   LATHE_TRY(std::vector<std::string> notes, TextFiles(model, folder).write());
   LATHE_TRY(const GgufFamily* family, family_of_architecture(model.config.architecture->name, model.config.has_experts()));
   if (family->parts_experts) {
-    notes.push_back("experts got a tensor each, which Lathe reads; transformers expects all of a layer in one");
+    notes.push_back(
+        "each expert has its own tensors, which Lathe reads; transformers expects one tensor for all experts of a layer");
   }
   if (family->splits_qkv) {
-    notes.push_back("Q, K and V got a tensor each, which Lathe reads; the family's own code expects them in one");
+    notes.push_back("Q, K and V have a tensor each, which Lathe reads; the family's own code expects them in one tensor");
   }
   return notes;
 }

@@ -32,12 +32,12 @@ tl::unexpected<Error> refuse_without_config(const ModelFolder& folder) {
   }
   if (folder.has("params.json")) {
     return fail(ErrorCode::model_refused,
-                "file is missing; params.json is of weights under Mistral's or Meta's own names: download the files of "
-                "transformers as well (config.json and model.safetensors, or its numbered files with their index)",
+                "file is missing; params.json belongs to weights under Mistral's or Meta's own names: also download the "
+                "files for transformers (config.json and model.safetensors, or its numbered files with their index)",
                 std::string(kConfigFile));
   }
   return fail(ErrorCode::model_refused,
-              "file is missing; a model's folder has it next to the weights" + downloads_text(folder.path()),
+              "file is missing; the folder of a model has it next to the weights" + downloads_text(folder.path()),
               std::string(kConfigFile));
 }
 
@@ -48,7 +48,7 @@ Result<void> check_is_no_answer(const Json& config) {
   for (const char* key : {"error", "message", "detail", "errors"}) {
     if (!config.contains(key)) continue;
     return fail(ErrorCode::model_refused,
-                fmt::format("is a server's error message, not a configuration ({}); download the file again",
+                fmt::format("is the error message of a server, not a configuration ({}); download the file again",
                             printable_excerpt(dump_json(config), 120)),
                 std::string(kConfigFile));
   }

@@ -243,7 +243,7 @@ class GgufPlanner : public Planner {
   }
 
   Result<void> take_codes(WrittenPart& part) const {
-    if (has_input_order(*part.source->tensor)) return refuse(part, "codes in an order of their own (desc_act) have");
+    if (has_input_order(*part.source->tensor)) return refuse(part, "codes in activation order (desc_act) have");
     const auto formats = formats_of(*part.source->tensor);
     for (const WeightFormat format : formats_of_gguf()) {
       if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;
@@ -279,8 +279,8 @@ class GgufPlanner : public Planner {
     for (const WeightFormat format : formats_of_gguf())
       held.push_back(fmt::format("{} as {}", name(format), find_gguf_type(format)->name));
     return fail(ErrorCode::invalid_argument,
-                fmt::format("{} no place in a GGUF file, which holds {}; --quantization int8_g32 or int4_g32 rounds to such "
-                            "codes, --dequantize writes the numbers",
+                fmt::format("{} no equivalent in a GGUF file, which can hold {}; --quantization int8_g32 or int4_g32 rounds "
+                            "to such codes, --dequantize writes the numbers",
                             what_has, fmt::join(held, ", ")),
                 part.source->tensor->name);
   }

@@ -44,14 +44,15 @@ class Conversion {
     // A load splits and transposes kv_b_proj before rounding: rounding it in the layout of the files would give other
     // values.
     if (model_->config.latent.exists() && options_.quantization != "none") {
-      return fail(ErrorCode::unsupported, "a model with latent attention is quantized at load only, not converted",
+      return fail(ErrorCode::unsupported,
+                  "models with latent attention can be quantized only while they are loaded, not converted",
                   model_->folder.name());
     }
     fs::path output = fs::absolute(convert.output).lexically_normal();
     if (output.filename().empty()) output = output.parent_path();  // a slash at the end
     const bool to_gguf = output.extension() == kGgufEnding;
     if (!model_->config.has_head && !to_gguf) {
-      return refuse("an encoder becomes a GGUF file alone: name one that ends in .gguf");
+      return refuse("encoders can be written only as GGUF files: give a file name that ends in .gguf");
     }
     LATHE_TRY_VOID(to_gguf ? check_file(output, convert.overwrite) : check_folder(output, convert.overwrite));
     LATHE_TRY_VOID(plan(convert, to_gguf));
@@ -72,7 +73,7 @@ class Conversion {
   Result<void> report(std::int64_t bytes_done, LoadPhase phase = LoadPhase::converting) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (observer_ && !observer_({phase, bytes_done, bytes_to_read(*model_, options_), seconds})) {
-      return fail(ErrorCode::cancelled, "converting was cancelled");
+      return fail(ErrorCode::cancelled, "the conversion was cancelled");
     }
     return {};
   }
@@ -113,8 +114,9 @@ class Conversion {
     };
     const auto n = std::count_if(plan_.parts.begin(), plan_.parts.end(), is_rounded);
     if (n == 0) return;
-    report_.notes.push_back(fmt::format(
-        "{} quantized tensors were rounded to {}; --dtype float32 writes what they stand for", n, name_of(storage_.dtype)));
+    report_.notes.push_back(
+        fmt::format("{} quantized tensors were rounded to {}; --dtype float32 writes the numbers that their codes represent",
+                    n, name_of(storage_.dtype)));
   }
 
   /// Finds smoothing factors as a load would. Written weights have the factors removed again, so they keep their original
@@ -133,12 +135,12 @@ class Conversion {
 
   static Result<void> check_parent(const fs::path& output) {
     if (fs::is_directory(output.parent_path())) return {};
-    return refuse(fmt::format("{} is no folder", output.parent_path().string()));
+    return refuse(fmt::format("{} is not a folder", output.parent_path().string()));
   }
 
   Result<void> check_file(const fs::path& output, bool overwrite) const {
     if (!fs::exists(output)) return check_parent(output);
-    if (!fs::is_regular_file(output)) return refuse(fmt::format("{} is no file: nothing is replaced", output.string()));
+    if (!fs::is_regular_file(output)) return refuse(fmt::format("{} is not a file; nothing is replaced", output.string()));
     if (fs::equivalent(output, model_->folder.path())) return refuse("is the file of the model that is read");
     if (!overwrite) return refuse(fmt::format("{} exists; --overwrite replaces it", output.string()));
     return {};
@@ -149,7 +151,8 @@ class Conversion {
     if (fs::equivalent(output, model_->folder.path())) return refuse("is the folder of the model that is read");
     if (!overwrite) return refuse(fmt::format("{} exists; --overwrite replaces its weights", output.string()));
     const bool is_replaceable = fs::is_directory(output) && (fs::is_empty(output) || fs::exists(output / kConfigFile));
-    if (!is_replaceable) return refuse(fmt::format("{} is no folder of a checkpoint: nothing is replaced", output.string()));
+    if (!is_replaceable)
+      return refuse(fmt::format("{} is not the folder of a checkpoint; nothing is replaced", output.string()));
     return {};
   }
 
@@ -187,7 +190,7 @@ class Conversion {
       return {};
     }
     return fail(ErrorCode::unsupported,
-                fmt::format("a GGUF file of this family has no place for what it says of {}", fmt::join(other, ", ")),
+                fmt::format("a GGUF file of this family cannot express its settings of {}", fmt::join(other, ", ")),
                 fmt::format("{}: config.json", model_->folder.name()));
   }
 
@@ -198,13 +201,13 @@ class Conversion {
     LATHE_TRY(const PoolingConfig pooling, read_pooling_config(model_->folder, Pooling::mean));
     if (!pooling.normalises) {
       report_.notes.emplace_back(
-          "the folder leaves vectors as long as they come (no Normalize in modules.json); GGUF has no place for that, and "
-          "out of this file they have length 1");
+          "the folder does not normalise vectors (no Normalize in modules.json); GGUF cannot express that, so vectors "
+          "computed from this file have length 1");
     }
     if (pooling.max_tokens > 0 && pooling.max_tokens < config.max_position_embeddings) {
       constexpr std::string_view kWords =
-          "the folder ends texts at {} tokens (max_seq_length); GGUF has no place for that, and out of this file they may "
-          "have {}";
+          "the folder limits texts to {} tokens (max_seq_length); GGUF cannot express that, so with this file they may have "
+          "{}";
       report_.notes.push_back(fmt::format(kWords, pooling.max_tokens, config.max_position_embeddings));
     }
     return {};
@@ -220,8 +223,8 @@ class Conversion {
     LATHE_TRY(const bool adds_space, adds_space_behind(**written, **meant, special_token));
     if (adds_space) {
       report_.notes.emplace_back(
-          "the folder's tokenizer leaves text behind a special token as it is (legacy: false), and GGUF has no place for "
-          "that: out of this file such text is read with a space before it");
+          "the folder's tokenizer adds no space after special tokens (legacy: false); GGUF cannot express that, so with "
+          "this file text after a special token is read with a space before it");
     }
     return {};
   }

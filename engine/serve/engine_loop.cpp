@@ -13,6 +13,7 @@
 
 #include "engine/base/latest_value.h"
 #include "engine/base/mailbox.h"
+#include "engine/schedule/scheduler_invariant.h"
 #include "engine/serve/engine_metrics.h"
 #include "engine/serve/engine_snapshot.h"
 #include "engine/serve/event_ring.h"
@@ -89,6 +90,8 @@ class EngineLoop final : public Engine {
   const ChatTemplate* chat_template() const override { return parts_.chat_template.get(); }
   Result<RequestHandlePtr> submit(GenerateRequest request) override;
   std::shared_ptr<const EngineSnapshot> snapshot() const override { return snapshot_.get(); }
+  BlockWatch watch_blocks() override;
+  std::optional<Error> failure() const override;
   std::vector<SchedulerEvent> events_since(std::uint64_t& cursor) const override { return events_.since(cursor); }
   void shut_down(std::chrono::milliseconds grace) override;
 
@@ -113,6 +116,8 @@ class EngineLoop final : public Engine {
 
   static Generation& generation_of(const PlannedSequence& entry);
   Result<kernels::TensorView> run_guarded();
+  void fail_step(const Error& error);
+  void fail_all(const Error& error);
   void take_token(Generation& generation);
   void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
@@ -127,10 +132,14 @@ class EngineLoop final : public Engine {
   const std::int64_t max_unfinished_;  ///< running and waiting requests at most
   std::atomic<std::int64_t> n_unfinished_{0};
   std::atomic<bool> aborting_{false};
+  std::optional<Error> failure_;         ///< written once, before has_failed_
+  std::atomic<bool> has_failed_{false};  ///< the runner's device is lost
   const std::shared_ptr<std::atomic<bool>> any_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   Mailbox<std::unique_ptr<Generation>> mailbox_;
   EventRing events_{kEventsKept};
   LatestValue<EngineSnapshot> snapshot_;
+  const std::shared_ptr<std::atomic<int>> n_block_watches_ = std::make_shared<std::atomic<int>>(0);
+  std::atomic<bool> is_snapshot_due_{false};  ///< a watch began: the next publish() makes a snapshot
 
   // ---- the engine's thread alone
   Scheduler scheduler_;
@@ -176,11 +185,13 @@ bool EngineLoop::take_place() {
 
 Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   LATHE_TRY_VOID(check_request(request, limits_));
+  if (const auto error = failure()) return tl::unexpected(*error);
   const EngineOptions& options = parts_.model.options;
   if (!take_place()) {
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("{} requests run or wait already: max_num_seqs is {} and max_queue is {}. Try again later.",
-                            max_unfinished_, max_unfinished_ - options.max_queue, options.max_queue));
+    return fail(
+        ErrorCode::resource_exhausted,
+        fmt::format("{} requests are running or waiting already: max_num_seqs is {} and max_queue is {}. Try again later.",
+                    max_unfinished_, max_unfinished_ - options.max_queue, options.max_queue));
   }
   PlaceGuard place{n_unfinished_};
   const std::uint64_t id = last_id_.fetch_add(1) + 1;
@@ -208,10 +219,26 @@ void EngineLoop::shut_down(std::chrono::milliseconds grace) {
   ended_changed_.wait(lock, has_ended);
 }
 
+std::optional<Error> EngineLoop::failure() const {
+  return has_failed_.load(std::memory_order_acquire) ? failure_ : std::nullopt;
+}
+
+BlockWatch EngineLoop::watch_blocks() {
+  n_block_watches_->fetch_add(1);
+  BlockWatch watch(n_block_watches_.get(), [count = n_block_watches_](const void*) { count->fetch_sub(1); });
+  is_snapshot_due_.store(true, std::memory_order_release);
+  mailbox_.wake();
+  return watch;
+}
+
 // ---- the engine's thread
 
 void EngineLoop::loop() {
   while (scheduler_.has_work() || mailbox_.wait()) {
+    if (is_idle()) {  // woken for a snapshot
+      publish();
+      continue;
+    }
     step();
     rest();
   }
@@ -237,7 +264,7 @@ void EngineLoop::step() {
 /// Sleeps while the policy waits for more requests. Wakes at least every kLookPeriodNs, since cancellations put nothing in
 /// the mailbox.
 void EngineLoop::rest() {
-  if (plan_->batch.n_rows() > 0 || !scheduler_.has_work()) return;
+  if (plan_->batch().n_rows() > 0 || !scheduler_.has_work()) return;
   const std::int64_t left_ns = std::min(scheduler_.wake_ns() - now_ns(), kLookPeriodNs);
   if (left_ns > 0) mailbox_.wait_for(std::chrono::nanoseconds(left_ns));
 }
@@ -270,19 +297,16 @@ void EngineLoop::drop_cancelled() {
 /// Waiting and running sequences -> the rows of this step.
 void EngineLoop::plan() { plan_ = &scheduler_.plan(now_ns_); }
 
-/// Rows -> logits. A failure ends the requests of the step and nothing else.
+/// Rows -> logits. A failure ends the requests of the step and nothing else, unless the device is lost.
 void EngineLoop::run() {
-  if (plan_->batch.n_rows() == 0) return;
+  if (plan_->batch().n_rows() == 0) return;
   metrics_.count_step();
   Result<kernels::TensorView> logits = run_guarded();
   if (logits) {
     logits_ = *logits;
     return;
   }
-  for (const PlannedSequence& entry : plan_->entries) {
-    generation_of(entry).end_with(logits.error());
-    announce(generation_of(entry));
-  }
+  logits.error().code == ErrorCode::unavailable ? fail_all(logits.error()) : fail_step(logits.error());
   plan_->entries.clear();
 }
 
@@ -298,8 +322,8 @@ void EngineLoop::commit() {
     Generation& generation = generation_of(entry);
     if (generation.lacks_probabilities(entry.samples)) {
       generation.end_with(Error{ErrorCode::internal,
-                                "The model gave no usable probabilities for this request (NaN, or none above zero). "
-                                "Other requests are not affected.",
+                                "The model gave no usable probabilities for this request (NaN, or no probability above "
+                                "zero). Other requests are not affected.",
                                 {}});
       announce(generation);
       continue;
@@ -329,16 +353,17 @@ void EngineLoop::release() {
   }
   step_ms_ = ms_between(step_begin_ns_, now_ns_);
   scheduler_.note_step_time(now_ns_ - step_begin_ns_);
-  LATHE_DCHECK(scheduler_.consistent());
+  LATHE_DCHECK(is_consistent(scheduler_));
 }
 
-/// Publishes events at every call; publishes a snapshot at 30 Hz, and at once when the engine is idle. It runs before
-/// emit(), so a reader who has seen the last answer end finds an idle engine.
+/// Publishes events at every call; publishes a snapshot at 30 Hz, and at once when the engine is idle or a watch of blocks
+/// has begun. It runs before emit(), so a reader who has seen the last answer end finds an idle engine.
 void EngineLoop::publish() {
   events_.append(scheduler_.events());
   scheduler_.clear_events();
   const std::int64_t now_ns = this->now_ns();
-  if (!is_idle() && now_ns - published_ns_ < kSnapshotPeriodNs) return;
+  const bool is_due = is_snapshot_due_.exchange(false, std::memory_order_acquire);
+  if (!is_due && !is_idle() && now_ns - published_ns_ < kSnapshotPeriodNs) return;
   published_ns_ = now_ns;
   snapshot_.publish(make_snapshot(now_ns));
 }
@@ -359,9 +384,29 @@ Generation& EngineLoop::generation_of(const PlannedSequence& entry) { return sta
 
 Result<kernels::TensorView> EngineLoop::run_guarded() {
   try {
-    return parts_.runner->run(plan_->batch);
+    return parts_.runner->run(plan_->batch());
   } catch (const std::exception& exception) {
     return fail(ErrorCode::internal, fmt::format("The step could not be computed: {}.", exception.what()));
+  }
+}
+
+void EngineLoop::fail_step(const Error& error) {
+  for (const PlannedSequence& entry : plan_->entries) {
+    generation_of(entry).end_with(error);
+    announce(generation_of(entry));
+  }
+}
+
+/// Ends every request, also those that wait. Requests that are in the mailbox end here after their own first step.
+void EngineLoop::fail_all(const Error& error) {
+  if (!has_failed_.load(std::memory_order_relaxed)) {
+    failure_ = error;
+    has_failed_.store(true, std::memory_order_release);
+  }
+  for (const auto& generation : living_) {
+    if (generation->finish != FinishReason::none) continue;  // cancelled in this step
+    generation->end_with(error);
+    announce(*generation);
   }
 }
 
@@ -401,7 +446,7 @@ void EngineLoop::erase(Generation& generation) {
 std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now_ns) const {
   auto snapshot = std::make_shared<EngineSnapshot>();
   snapshot->time_ns = now_ns;
-  write_scheduler_state(scheduler_, *snapshot);
+  write_scheduler_state(scheduler_, n_block_watches_->load(std::memory_order_relaxed) > 0, *snapshot);
   metrics_.write(scheduler_.counters(), *snapshot);
   snapshot->step_ms = step_ms_;
   snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;

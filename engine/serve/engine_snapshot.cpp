@@ -55,7 +55,7 @@ void write_blocks(const Scheduler& scheduler, EngineSnapshot& snapshot) {
 
 }  // namespace
 
-void write_scheduler_state(const Scheduler& scheduler, EngineSnapshot& snapshot) {
+void write_scheduler_state(const Scheduler& scheduler, bool with_blocks, EngineSnapshot& snapshot) {
   const BlockPool& pool = scheduler.cache().pool();
   snapshot.step = scheduler.step();
   snapshot.n_running = static_cast<int>(scheduler.running().size());
@@ -74,7 +74,7 @@ void write_scheduler_state(const Scheduler& scheduler, EngineSnapshot& snapshot)
   for (const Sequence* sequence = scheduler.waiting().front(); sequence != nullptr; sequence = sequence->next) {
     snapshot.requests.push_back(describe(*sequence, n_ahead++));
   }
-  write_blocks(scheduler, snapshot);
+  if (with_blocks) write_blocks(scheduler, snapshot);
   for (const WindowGroup& group : scheduler.cache().windows()) {
     const BlockPool& blocks = group.pool();
     snapshot.windows.push_back({.window = group.window(),

@@ -227,7 +227,8 @@ class Describer {
         return {};
       case RopeScaling::dynamic: break;
     }
-    return fail(ErrorCode::unsupported, fmt::format("RoPE \"{}\" has no place in GGUF files", describe_scaling(*rope)),
+    return fail(ErrorCode::unsupported,
+                fmt::format("RoPE \"{}\" cannot be expressed in GGUF files", describe_scaling(*rope)),
                 "config.json: rope_scaling");
   }
 
@@ -376,11 +377,11 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
   expect(a.has_embedding_norm == b.has_embedding_norm && a.embedding_size == b.embedding_size, "embeddings");
   expect(a.n_learned_positions == b.n_learned_positions && a.position_offset == b.position_offset, "learned positions");
   expect(a.n_token_types == b.n_token_types, "type_vocab_size");
-  expect(a.is_causal == b.is_causal && a.has_head == b.has_head, "what it is for");
+  expect(a.is_causal == b.is_causal && a.has_head == b.has_head, "attention direction and output head");
   expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close) &&
              is_close(a.rounded_alibi_scale, b.rounded_alibi_scale),
          "ALiBi");
-  expect(a.normalises_head == b.normalises_head, "rows of the head");
+  expect(a.normalises_head == b.normalises_head, "rows of the output head");
   expect(a.residual == b.residual, "use_parallel_residual");
   expect(a.qk_norm == b.qk_norm, "norms of Q and K");
   expect(is_close(a.attention_scale, b.attention_scale), "scale of attention");

@@ -13,6 +13,7 @@
 #include "engine/api/packed_cache.h"
 #include "engine/api/text_template.h"
 #include "engine/base/resident_memory.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/engine_loop.h"
 #include "engine/serve/load_runner.h"
 #include "engine/text/tokenizer_config.h"
@@ -76,7 +77,7 @@ class EngineLoad {
     // More rows than pieces are common padding; more pieces than rows would read past the embeddings.
     if (tokenizer->vocab_size() > model.config.vocab_size) {
       return fail(ErrorCode::model_refused,
-                  fmt::format("the tokenizer has {} pieces, the embeddings {} rows", tokenizer->vocab_size(),
+                  fmt::format("the tokenizer has {} pieces, but the embeddings have {} rows", tokenizer->vocab_size(),
                               model.config.vocab_size),
                   "config.json: vocab_size");
     }
@@ -100,9 +101,9 @@ class EngineLoad {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }
     if (templates.choose(false) == nullptr) {
-      warnings_.push_back(fmt::format(
-          "no chat template is called \"default\", so chats{} are refused: choose one of {} with --chat-template",
-          compiled.chat ? " without tools" : "", templates.names()));
+      warnings_.push_back(
+          fmt::format("no chat template is named \"default\", so chats{} are refused: choose one of {} with --chat-template",
+                      compiled.chat ? " without tools" : "", templates.names()));
     }
     has_chat_template_ = compiled.has_plain;
     return std::move(compiled.chat);
@@ -112,20 +113,17 @@ class EngineLoad {
   Result<void> warm_up(ModelRunner& runner) {
     const RunnerLimits& limits = runner.limits();
     const int n_rows = std::min({kWarmUpRows, limits.max_rows, limits.block_size, static_cast<int>(limits.max_model_len)});
-    BatchPlan plan;
-    for (int i = 0; i < n_rows; ++i) {
-      plan.token_ids.push_back(static_cast<std::int32_t>(i % limits.vocab_size));
-      plan.positions.push_back(i);
-      plan.slots.push_back(i);
-    }
-    plan.query_start = {0, n_rows};
-    plan.context_len = {n_rows};
-    plan.rope_choices = {rope_choice(limits.rope_contexts, n_rows)};
-    plan.block_tables = {0};
-    plan.max_blocks = 1;
-    plan.windows.assign(limits.windows.size(), {.slots = plan.slots, .block_tables = plan.block_tables});
-    plan.logit_rows = {n_rows - 1};
-    LATHE_TRY(const kernels::TensorView logits, runner.run(plan));
+    std::vector<std::int32_t> ids;
+    for (int i = 0; i < n_rows; ++i) ids.push_back(static_cast<std::int32_t>(i % limits.vocab_size));
+    const BlockTable first_block = consecutive_blocks(0, 1, limits.windows.size());
+    BatchBuilder builder({.block_size = limits.block_size, .n_windows = limits.windows.size()});
+    builder.clear();
+    builder.add({.table = first_block,
+                 .token_ids = ids,
+                 .first_logit = n_rows - 1,
+                 .n_logits = 1,
+                 .rope_choice = rope_choice(limits.rope_contexts, n_rows)});
+    LATHE_TRY(const kernels::TensorView logits, runner.run(builder.finish()));
     const auto* first = logits.as<const float>();
     if (!std::all_of(first, first + limits.vocab_size, [](float logit) { return std::isfinite(logit); })) {
       warnings_.emplace_back("the model's logits are not finite: its weights hold NaN or infinity, and requests will fail");
@@ -198,7 +196,8 @@ Result<std::unique_ptr<Engine>> guarded_load(const EngineOptions& options, const
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::resource_exhausted, "no memory left while loading; free some, or lower max_model_len", "memory");
+    return fail(ErrorCode::resource_exhausted, "not enough memory to load the model; free some, or lower max_model_len",
+                "memory");
   }
 }
 

@@ -16,7 +16,8 @@ namespace {
 Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPlan& plan) {
   if (options.enable_chunked_prefill || options.max_num_batched_tokens >= plan.limits.max_model_len) return {};
   return fail(ErrorCode::invalid_argument,
-              fmt::format("max_num_batched_tokens {} is less than max_model_len {}: enable_chunked_prefill, or raise it",
+              fmt::format("max_num_batched_tokens ({}) is less than max_model_len ({}): set enable_chunked_prefill, or "
+                          "raise max_num_batched_tokens",
                           options.max_num_batched_tokens, plan.limits.max_model_len),
               "max_num_batched_tokens");
 }
@@ -32,7 +33,8 @@ bool smooths(const OpenedModel& model, const EngineOptions& options) {
 
 Result<std::vector<std::vector<std::int32_t>>> texts_for(const OpenedModel& model, const Tokenizer* tokenizer) {
   if (tokenizer == nullptr) {
-    return fail(ErrorCode::model_refused, "this quantization is calibrated with texts, and there is no tokenizer",
+    return fail(ErrorCode::model_refused,
+                "this quantization is calibrated with texts, which needs a tokenizer, and the model has none",
                 model.folder.name());
   }
   return calibration_tokens(*tokenizer, model.config.max_position_embeddings);

@@ -56,8 +56,8 @@ class MemoryPlanner {
     const std::int64_t longest = config_.max_position_embeddings;
     limits().max_model_len = options_.max_model_len > 0 ? options_.max_model_len : longest;
     if (limits().max_model_len > config_.longest_context()) {
-      return refuse(fmt::format("max_model_len {}, the checkpoint was made for at most {} positions", options_.max_model_len,
-                                config_.longest_context()),
+      return refuse(fmt::format("max_model_len is {}, but the checkpoint supports at most {} positions",
+                                options_.max_model_len, config_.longest_context()),
                     "max_model_len");
     }
     return {};
@@ -181,21 +181,21 @@ class MemoryPlanner {
     const std::int64_t n_reservations = limits().n_blocks / n_blocks;
     if (policy == nullptr || !policy->reserves_context || n_reservations >= options_.max_num_seqs) return;
     plan_.warnings.push_back(fmt::format(
-        "policy {} reserves {} KV blocks (max_model_len {}) for each request, and the pool has {}: {} run at "
-        "once instead of max_num_seqs {}. Lower max_model_len, give the pool more, or take policy paged",
+        "policy {} reserves {} KV blocks (max_model_len {}) for each request, and the pool has {}: {} requests run at once "
+        "instead of max_num_seqs {}. Lower max_model_len, give the pool more blocks, or use policy paged",
         policy->name, n_blocks, limits().max_model_len, limits().n_blocks, n_reservations, options_.max_num_seqs));
   }
 
   /// Shortens the context to a requested pool that is smaller, unless the context was requested as well.
   Result<void> shorten_context(std::int64_t pool_tokens, const char* option) {
     if (options_.max_model_len > 0 || pool_tokens == 0) {
-      return refuse(fmt::format("the KV cache would hold {} tokens, one context of max_model_len needs {}; a block of {} "
-                                "tokens takes {} bytes. Lower max_model_len, or raise {}",
+      return refuse(fmt::format("the KV cache would hold {} tokens, but one context of max_model_len needs {}; a block of "
+                                "{} tokens takes {} bytes. Lower max_model_len, or raise {}",
                                 pool_tokens, limits().max_model_len, options_.block_size, plan_.block_bytes, option),
                     option);
     }
-    plan_.warnings.push_back(
-        fmt::format("max_model_len is {} instead of {}: {} leaves no more", pool_tokens, limits().max_model_len, option));
+    plan_.warnings.push_back(fmt::format("max_model_len is {} instead of {}: {} limits the KV cache to that", pool_tokens,
+                                         limits().max_model_len, option));
     limits().max_model_len = pool_tokens;
     plan_.estimate.other = other_bytes();
     return {};
@@ -231,18 +231,18 @@ class MemoryPlanner {
 /// Advice for a plan that does not fit.
 std::string what_would_fit(const MemoryPlan& plan) {
   if (const std::int64_t tokens = plan.fitting_tokens; tokens > 0) {
-    return fmt::format("max_model_len {} would fit, with as large a KV cache", tokens);
+    return fmt::format("max_model_len {} would fit, with a KV cache of that size", tokens);
   }
   const WeightStorage& weights = plan.weights;
   const kernels::WeightFormat floating = WeightStorage(weights.dtype).matrices;
   const bool is_floating = weights.matrices == floating && weights.experts == floating && weights.layers.empty();
   if (is_floating && floating == kernels::WeightFormat::f32) {
-    return "the weights alone are too large; dtype bfloat16 takes half";
+    return "the weights alone are too large; dtype bfloat16 needs half";
   }
   if (is_floating) {
-    return "the weights alone are too large; quantization int8_g32 takes about half, int4_g32 a quarter";
+    return "the weights alone are too large; quantization int8_g32 needs about half, int4_g32 a quarter";
   }
-  return "the weights alone are too large; free memory, or take a smaller model";
+  return "the weights alone are too large; free memory, or use a smaller model";
 }
 
 }  // namespace
@@ -255,12 +255,13 @@ Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfi
 Result<void> check_fit(const MemoryPlan& plan) {
   const FitEstimate& estimate = plan.estimate;
   if (estimate.verdict != FitVerdict::wont_fit) return {};
-  return fail(ErrorCode::resource_exhausted,
-              fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), free is {}; {}",
-                          gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
-                          gibibytes(estimate.activations), gibibytes(estimate.other), gibibytes(estimate.free),
-                          what_would_fit(plan)),
-              "memory");
+  return fail(
+      ErrorCode::resource_exhausted,
+      fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), but only {} is free; {}",
+                  gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
+                  gibibytes(estimate.activations), gibibytes(estimate.other), gibibytes(estimate.free),
+                  what_would_fit(plan)),
+      "memory");
 }
 
 }  // namespace lathe::engine

@@ -118,7 +118,8 @@ ModelInfo describe(const OpenedModel& model, std::vector<std::string> warnings) 
   append(info.warnings, model.generation.warnings);
   if (info.tokenizer.empty())
     info.warnings.emplace_back(
-        "no tokenizer: neither tokenizer.json nor tokenizer.model nor a vocabulary is there; one is named with --tokenizer");
+        "no tokenizer: the folder has neither tokenizer.json nor tokenizer.model nor a vocabulary; name one with "
+        "--tokenizer");
   info.is_demo = model.folder.name() == kDemoFolder;
   return info;
 }
@@ -131,7 +132,7 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   if (use == ModelUse::generate && !config.has_head) {
     return fail(ErrorCode::model_refused,
-                fmt::format("{} has no head: it turns texts into vectors and writes none; see lathe embed",
+                fmt::format("{} has no output head: it turns texts into vectors and cannot generate text; see lathe embed",
                             config.architecture->name),
                 "config.json: architectures");
   }

@@ -16,7 +16,7 @@ Result<PartialFolder> PartialFolder::make(const fs::path& output) {
   const std::string ending = ".partial-" + std::string(6, 'X');  // mkdtemp replaces the X's
   std::string name = (fs::is_directory(output) ? output / ending : fs::path(output).concat(ending)).string();
   if (::mkdtemp(name.data()) == nullptr) {
-    return fail(ErrorCode::resource_exhausted, fmt::format("cannot be made: {}", std::strerror(errno)), name);
+    return fail(ErrorCode::resource_exhausted, fmt::format("cannot be created: {}", std::strerror(errno)), name);
   }
   return PartialFolder(name);
 }

@@ -45,7 +45,7 @@ Result<PoolingConfig> pooling_of_gguf(const ModelFolder& folder, Pooling usual) 
   LATHE_TRY(const auto number, file.header.integer(key));
   if (number.value_or(0) == 0) return PoolingConfig{.pooling = usual};
   if (*number < 0 || *number > std::ssize(kPoolingNumbers)) {
-    return fail(ErrorCode::model_refused, fmt::format("got {}; mean (1), cls (2) and last token (3) are there", *number),
+    return fail(ErrorCode::model_refused, fmt::format("got {}; supported are mean (1), cls (2) and last token (3)", *number),
                 fmt::format("{}: {}", file.header.file(), key));
   }
   return PoolingConfig{.pooling = kPoolingNumbers[static_cast<std::size_t>(*number - 1)]};
@@ -62,12 +62,12 @@ Result<Pooling> read_pooling(const Json& json, const std::string& file) {
   for (const PoolingKey& known : kPoolingKeys) {
     if (!is_true(json, known.key)) continue;
     if (!known.pooling || chosen) {
-      return fail(ErrorCode::model_refused, "one of mean, cls and last token can be pooled, and no two together",
+      return fail(ErrorCode::model_refused, "exactly one of mean, cls and last token must be chosen for pooling",
                   fmt::format("{}: {}", file, known.key));
     }
     chosen = known.pooling;
   }
-  if (!chosen) return fail(ErrorCode::model_refused, "no kind of pooling is switched on", file);
+  if (!chosen) return fail(ErrorCode::model_refused, "no kind of pooling is chosen", file);
   return *chosen;
 }
 
@@ -96,7 +96,7 @@ Result<Modules> read_modules(const ModelFolder& folder) {
       modules.normalises = true;
     } else if (!type.ends_with(".Transformer")) {
       return fail(ErrorCode::model_refused,
-                  fmt::format("the module '{:.64}' is not there (Transformer, Pooling and Normalize are)", type),
+                  fmt::format("the module '{:.64}' is not supported (Transformer, Pooling and Normalize are)", type),
                   std::string(kModulesFile));
     }
   }

@@ -15,7 +15,7 @@ Result<void> check_ids(const GenerateRequest& request, std::int64_t vocab_size) 
     const std::int32_t id = request.prompt_token_ids[i];
     if (id >= 0 && id < vocab_size) continue;
     return fail(ErrorCode::invalid_argument,
-                fmt::format("Token id {} is not in the vocabulary: ids run from 0 to {}.", id, vocab_size - 1),
+                fmt::format("Token ID {} is not in the vocabulary: IDs run from 0 to {}.", id, vocab_size - 1),
                 fmt::format("prompt[{}]", i));
   }
   return {};
@@ -25,20 +25,20 @@ Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {
   if (n_prompt == 0) return refuse("The prompt is empty: at least one token is needed.");
   if (n_prompt >= limits.max_model_len) {
     return refuse(
-        fmt::format("The prompt has {} tokens; the context holds {}, one of them for the answer. Shorten the "
+        fmt::format("The prompt has {} tokens, but the context holds {}, one of them for the answer. Shorten the "
                     "prompt by {} or load the model with a larger max_model_len.",
                     n_prompt, limits.max_model_len, n_prompt - limits.max_model_len + 1));
   }
   if (n_prompt >= limits.pool_tokens()) {
     return refuse(
-        fmt::format("The prompt has {} tokens and needs {} KV blocks; the whole pool is {} blocks of {} tokens. "
+        fmt::format("The prompt has {} tokens and needs {} KV blocks, but the whole pool has {} blocks of {} tokens. "
                     "Shorten the prompt or give the pool more blocks.",
                     n_prompt, n_prompt / limits.block_size + 1, limits.n_blocks, limits.block_size));
   }
   if (!limits.chunked_prefill && n_prompt > limits.max_num_batched_tokens) {
     return refuse(
         fmt::format("The prompt has {} tokens; without chunked prefill it must fit into one step of "
-                    "max_num_batched_tokens = {}. Shorten it, raise that, or set enable_chunked_prefill.",
+                    "max_num_batched_tokens = {}. Shorten it, raise max_num_batched_tokens, or set enable_chunked_prefill.",
                     n_prompt, limits.max_num_batched_tokens));
   }
   return {};
@@ -48,10 +48,11 @@ Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {
 Result<void> check_min_tokens(std::int64_t n_prompt, std::int64_t min_tokens, const RequestLimits& limits) {
   const std::int64_t left = limits.context() - n_prompt;
   if (min_tokens <= left) return {};
-  return fail(ErrorCode::invalid_argument,
-              fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, {} of them are the prompt's.",
-                          left, min_tokens, limits.context(), n_prompt),
-              "min_tokens");
+  return fail(
+      ErrorCode::invalid_argument,
+      fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, and {} of them are the prompt's.",
+                  left, min_tokens, limits.context(), n_prompt),
+      "min_tokens");
 }
 
 }  // namespace

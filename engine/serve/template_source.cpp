@@ -42,10 +42,11 @@ Result<NamedTemplates> choose_templates(const NamedTemplates& of_model, const st
   std::error_code error;
   if (!std::filesystem::exists(option, error)) {
     const std::string names = of_model.names();
-    return fail(ErrorCode::not_found,
-                fmt::format("\"{}\" is no file, no text of a template, and none of the model's chat templates ({})",
-                            printable_excerpt(option), names.empty() ? "it has none" : printable_excerpt(names, 400)),
-                "chat_template");
+    return fail(
+        ErrorCode::not_found,
+        fmt::format("\"{}\" is neither a file, nor the text of a template, nor one of the model's chat templates ({})",
+                    printable_excerpt(option), names.empty() ? "the model has none" : printable_excerpt(names, 400)),
+        "chat_template");
   }
   LATHE_TRY(TemplateSource given, read_template_file(option));
   return std::move(given.templates);

@@ -94,7 +94,8 @@ class KeyWalk {
     }
     const std::uint32_t n_matches = longest_[trie_.base(0)].matches;
     if (n_matches > kMaxMatches) {
-      return refuse(fmt::format("{} of its keys begin one another, at most {} may", n_matches, kMaxMatches));
+      return refuse(
+          fmt::format("{} of its keys are prefixes of one another, at most {} are allowed", n_matches, kMaxMatches));
     }
     return {};
   }

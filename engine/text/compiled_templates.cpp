@@ -17,7 +17,7 @@ class TemplateByTools final : public ChatTemplate {
                                        const ChatRenderOptions& options) const override {
     if (const ChatTemplate* chosen = choose(!options.tools.is_null())) return chosen->render(messages, options);
     return fail(ErrorCode::invalid_argument,
-                fmt::format("none of the model's chat templates ({}) is for a chat without tools; choose one with "
+                fmt::format("none of the model's chat templates ({}) is for chats without tools; choose one with "
                             "--chat-template when the model is loaded",
                             names_),
                 "chat_template");

@@ -34,7 +34,7 @@ Result<void> EncodeBudget::check_bytes(std::size_t n) const {
   if (n <= max_bytes_) return {};
   return fail(
       ErrorCode::too_large,
-      fmt::format("a text of {} bytes becomes {} or more on its way through the tokenizer, at most {} may; shorten it",
+      fmt::format("a text of {} bytes grows to {} bytes or more in the tokenizer, but at most {} are allowed; shorten it",
                   text_bytes_, n, max_bytes_),
       "tokenizer.json: normalizer");
 }

@@ -19,7 +19,8 @@ Result<std::optional<std::int32_t>> id_of(const GgufHeader& header, std::string_
   LATHE_TRY(const auto id, header.integer(path(key)));
   if (!id) return std::optional<std::int32_t>();
   if (*id < 0 || *id > INT32_MAX) {
-    return fail(ErrorCode::model_refused, fmt::format("{} is no id", *id), fmt::format("{}: {}", header.file(), path(key)));
+    return fail(ErrorCode::model_refused, fmt::format("{} is not a token ID", *id),
+                fmt::format("{}: {}", header.file(), path(key)));
   }
   return std::optional(static_cast<std::int32_t>(*id));
 }

@@ -46,7 +46,7 @@ Result<void> check_arrays(const GgufVocabulary& vocabulary) {
     return refuse(fmt::format("{} types for {} tokens", vocabulary.token_type.size(), n), "token_type");
   }
   for (const std::int32_t type : vocabulary.token_type) {
-    if (type < 1 || type > 6) return refuse(fmt::format("the type {} is not known", type), "token_type");
+    if (type < 1 || type > 6) return refuse(fmt::format("the type {} is unknown", type), "token_type");
   }
   if (!vocabulary.scores.empty() && vocabulary.scores.size() != n) {
     return refuse(fmt::format("{} scores for {} tokens", vocabulary.scores.size(), n), "scores");
@@ -61,7 +61,7 @@ Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::
   if (*id >= 0 && static_cast<std::size_t>(*id) < vocabulary.tokens.size()) {
     return std::optional(vocabulary.tokens[static_cast<std::size_t>(*id)]);
   }
-  return refuse(fmt::format("{} is no id of the {} tokens", *id, vocabulary.tokens.size()), key);
+  return refuse(fmt::format("{} is not the ID of one of the {} tokens", *id, vocabulary.tokens.size()), key);
 }
 
 Result<TokenizerConfig> config_of(const GgufVocabulary& vocabulary) {
@@ -132,7 +132,7 @@ std::optional<NamedToken> token_of(const std::optional<std::string>& text, std::
 Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabulary) {
   const WordPattern* pattern = find_word_pattern(vocabulary.pre);
   if (pattern == nullptr) {
-    return refuse(fmt::format("\"{}\" is not known ({} are)", printable_excerpt(vocabulary.pre), known_word_patterns()),
+    return refuse(fmt::format("\"{}\" is unknown (known: {})", printable_excerpt(vocabulary.pre), known_word_patterns()),
                   "pre");
   }
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
@@ -260,7 +260,7 @@ const GgufKind* kind_of(const GgufVocabulary& vocabulary) {
 Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& vocabulary) {
   LATHE_TRY_VOID(check_arrays(vocabulary));
   if (const GgufKind* kind = kind_of(vocabulary)) return kind->make(vocabulary);
-  return refuse(fmt::format("\"{}\" is not known (llama, gpt2, bert and t5 are)", printable_excerpt(vocabulary.model)),
+  return refuse(fmt::format("\"{}\" is unknown (known: llama, gpt2, bert, t5)", printable_excerpt(vocabulary.model)),
                 "model");
 }
 
@@ -268,7 +268,7 @@ Result<TextFile> write_vocabulary_file(const GgufVocabulary& vocabulary) {
   const GgufKind* kind = kind_of(vocabulary);
   if (kind == nullptr || kind->write == nullptr) {
     return fail(ErrorCode::unsupported,
-                fmt::format("a tokenizer of the kind \"{}\" is not written", printable_excerpt(vocabulary.model)),
+                fmt::format("a tokenizer of the kind \"{}\" cannot be written", printable_excerpt(vocabulary.model)),
                 fmt::format("{}model", kPrefix));
   }
   LATHE_TRY(std::string text, kind->write(vocabulary));

@@ -44,7 +44,7 @@ class VocabularyMaker {
 
  private:
   tl::unexpected<Error> refuse(std::string_view file, std::string_view what) const {
-    return fail(ErrorCode::unsupported, fmt::format("{}: no GGUF file can say that", what), std::string(file));
+    return fail(ErrorCode::unsupported, fmt::format("{}: GGUF files cannot express that", what), std::string(file));
   }
 
   void put(std::size_t id, std::string text, PieceType type) {
@@ -81,7 +81,7 @@ class VocabularyMaker {
   /// and eos.
   Result<void> take_surroundings() {
     LATHE_TRY(const std::vector<std::int32_t> around, tokenizer_.encode("", true, false));
-    if (around.size() != 2) return refuse(folder_.name(), "WordPiece without one token before and one behind a text");
+    if (around.size() != 2) return refuse(folder_.name(), "WordPiece without one token before a text and one after it");
     made_.cls_token_id = made_.bos_token_id = around.front();
     made_.separator_token_id = made_.eos_token_id = around.back();
     made_.add_bos_token = made_.add_eos_token = true;
@@ -117,7 +117,7 @@ class VocabularyMaker {
     } else if (type == "WordPiece") {
       LATHE_TRY_VOID(take_wordpiece(description));
     } else {
-      return refuse(kJsonFile, fmt::format("{} whose words are cut in a way without a name", type));
+      return refuse(kJsonFile, fmt::format("{} with a pre-tokenizer that has no name in GGUF files", type));
     }
     for (const AddedToken& token : description.added_tokens) add_token(token);
     return {};
@@ -142,7 +142,7 @@ class VocabularyMaker {
   /// Marks pieces that begin a word, instead of pieces that continue one. Added tokens keep their text: they are added
   /// later.
   Result<void> take_wordpiece(const TokenizerDescription& description) {
-    if (!is_cut_as_usual(description)) return refuse(description.file, "WordPiece over words that are not cut as BERT's");
+    if (!is_cut_as_usual(description)) return refuse(description.file, "WordPiece with another pre-tokenizer than BERT's");
     made_.model = "bert";
     made_.normalizer_lowercase = flag_field(description.normalizer, "lowercase", true);
     made_.normalizer_strip_accents = flag_field(description.normalizer, "strip_accents", *made_.normalizer_lowercase);
@@ -210,7 +210,7 @@ class VocabularyMaker {
     LATHE_TRY(const auto sample, differing_sample(*read_again, tokenizer_));
     if (!sample) return {};
     return fail(ErrorCode::unsupported,
-                fmt::format("a GGUF file of this tokenizer would read other tokens out of \"{:.24}\"", *sample),
+                fmt::format("a GGUF file of this tokenizer would give other tokens for \"{:.24}\"", *sample),
                 folder_.name());
   }
 

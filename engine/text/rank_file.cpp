@@ -38,7 +38,7 @@ Result<Rank> read_rank(std::string_view line) {
       return rank;
     }
   }
-  return fail(ErrorCode::model_refused, "must be the bytes of a piece in base64, a blank and its rank");
+  return fail(ErrorCode::model_refused, "must be the bytes of a piece in base64, a space and its rank");
 }
 
 Result<void> read_ranks(std::string_view text, TokenizerDescription& description) {
@@ -128,12 +128,11 @@ Result<std::unique_ptr<Tokenizer>> open_rank_file(const ModelFolder& folder, con
   const auto* family = std::find_if(kFamilies.begin(), kFamilies.end(),
                                     [&](const RankFamily& known) { return known.n_ranks == description.vocabulary.size(); });
   if (family == kFamilies.end()) {
-    return fail(
-        ErrorCode::model_refused,
-        fmt::format("{} ranks: only those of Llama 3 (128000) and Qwen (151643) are known; a tokenizer.json beside it "
-                    "would say what this one is",
-                    description.vocabulary.size()),
-        file);
+    return fail(ErrorCode::model_refused,
+                fmt::format("{} ranks: only the rank files of Llama 3 (128000) and Qwen (151643) are known; put a "
+                            "tokenizer.json into the same folder",
+                            description.vocabulary.size()),
+                file);
   }
   describe_byte_level(*find_word_pattern(family->pattern), description);
   description.model["ignore_merges"] = true;

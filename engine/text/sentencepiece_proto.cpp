@@ -69,7 +69,7 @@ class ProtoReader {
         return field;
       }
     }
-    return refuse(fmt::format("byte {} is no field of a sentencepiece model", at_));
+    return refuse(fmt::format("byte {} is not a field of a sentencepiece model", at_));
   }
 
  private:
@@ -147,8 +147,8 @@ Result<void> check_user_defined(const std::vector<SentencePieceEntry>& pieces) {
     while (!prefixes.empty() && !text.starts_with(prefixes.back())) prefixes.pop_back();
     prefixes.push_back(text);
     if (prefixes.size() > kMaxMatches) {
-      return refuse(
-          fmt::format("more than {} user-defined pieces begin one another: {}", kMaxMatches, printable_excerpt(text)));
+      return refuse(fmt::format("more than {} user-defined pieces are prefixes of one another: {}", kMaxMatches,
+                                printable_excerpt(text)));
     }
   }
   return {};

@@ -260,7 +260,7 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(const std::strin
     const auto status = processor->LoadFromSerializedProto(adjusted_model(bytes, proto, vocabulary.special));
     if (!status.ok()) return fail(ErrorCode::model_refused, printable_excerpt(status.ToString(), 400), "tokenizer.model");
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::resource_exhausted, "no memory left for the tokenizer", "tokenizer.model");
+    return fail(ErrorCode::resource_exhausted, "not enough memory for the tokenizer", "tokenizer.model");
   } catch (const std::exception& error) {
     return fail(ErrorCode::model_refused, error.what(), "tokenizer.model");
   }

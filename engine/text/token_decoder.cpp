@@ -63,7 +63,8 @@ Result<void> add_strip(const Json& description, TokenDecoder& decoder) {
   };
   const std::uint64_t start = count("start"), stop = count("stop");
   if (stop != 0 || start > 16) {
-    return fail(ErrorCode::model_refused, fmt::format("start {} and stop {}: only the front can be stripped", start, stop),
+    return fail(ErrorCode::model_refused,
+                fmt::format("start {} and stop {}: only the beginning can be stripped", start, stop),
                 "tokenizer.json: decoder.Strip");
   }
   for (std::uint64_t i = 0; i < start; ++i) decoder.strip_front += content;

@@ -93,7 +93,7 @@ Result<void> check_id_range(std::int32_t id, std::size_t n_pieces, std::string_v
   // The factor 2 allows a vocabulary that is padded to a round number, the rest is for small ones.
   constexpr std::size_t kRoom = 65536;
   if (id >= 0 && static_cast<std::size_t>(id) < 2 * n_pieces + kRoom) return {};
-  return fail(ErrorCode::model_refused, fmt::format("the id {} is far behind the {} pieces", id, n_pieces),
+  return fail(ErrorCode::model_refused, fmt::format("the ID {} is far beyond the {} pieces", id, n_pieces),
               std::string(where));
 }
 

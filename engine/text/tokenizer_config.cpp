@@ -101,7 +101,7 @@ void take_decoder(const Json& object, TokenizerConfig& config) {
     auto content = token_text(value);
     const std::string field = "." + printable_excerpt(key);
     if (!id) {
-      leave_out(field, "this is no token id");
+      leave_out(field, "this is not a token ID");
     } else if (!content || !value.is_object()) {
       leave_out(field, "must have a \"content\"");
     } else {
@@ -119,7 +119,7 @@ void take_added(const Json& object, TokenizerConfig& config) {
   for (const auto& [content, id] : object.items()) {
     if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
       config.warnings.push_back(
-          fmt::format("{}: \"{}\" is left out: its id is no token id", kAdded, printable_excerpt(content)));
+          fmt::format("{}: \"{}\" is left out: its ID is not a token ID", kAdded, printable_excerpt(content)));
     } else if (!described.contains(id.get<std::int32_t>())) {
       const bool special = config.special_tokens.contains(content);
       config.added_tokens.push_back(

@@ -49,7 +49,7 @@ Result<Json> component(const dom::element& parent, const char* key) {
   if (parent[key].get(found) != simdjson::SUCCESS) return Json();
   const std::string text = simdjson::minify(found);
   if (text.size() > kMaxComponentBytes) {
-    return refuse(fmt::format("{} bytes, at most {}", text.size(), kMaxComponentBytes), key);
+    return refuse(fmt::format("it has {} bytes, at most {} are read", text.size(), kMaxComponentBytes), key);
   }
   auto json = parse_json(text, key);
   if (!json) return refuse(json.error().message, key);

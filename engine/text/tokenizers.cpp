@@ -54,7 +54,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   if (!is_folder && !fs::exists(path, error)) {
     return fail(
         ErrorCode::model_refused,
-        fmt::format("there is no such file or folder; name the folder of a checkpoint, a .gguf file, or {}", known_files()),
+        fmt::format("there is no such file or folder; give the folder of a checkpoint, a .gguf file, or {}", known_files()),
         path);
   }
   const fs::path parent = fs::path(path).parent_path();
@@ -72,13 +72,13 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   }
   if (!is_folder) {
     return fail(ErrorCode::model_refused,
-                fmt::format("this is no name of a tokenizer's file, which ends in {}; rename it, or name the folder of a "
+                fmt::format("this is not the name of a tokenizer file, which ends in {}; rename it, or give the folder of a "
                             "checkpoint or a .gguf file",
                             known_files()),
                 path);
   }
   return fail(ErrorCode::model_refused,
-              fmt::format("no tokenizer: {} is missing; name another folder or a file with --tokenizer", known_files()),
+              fmt::format("no tokenizer: {} is missing; give another folder or a file with --tokenizer", known_files()),
               folder.name());
 }
 

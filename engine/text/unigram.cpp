@@ -158,7 +158,7 @@ Result<double> read_scores(const WordModelParts& parts, std::vector<double>& sco
     return parts.refuse("must have a score for each piece", "model.vocab");
   for (std::size_t i = 0; i < vocabulary.size(); ++i) {
     if (!std::isfinite(parts.description.scores[i]))
-      return parts.refuse(fmt::format("the score of piece {} is no number", i), "model.vocab");
+      return parts.refuse(fmt::format("the score of piece {} is not a number", i), "model.vocab");
     const double score = as_serde_json_reads(parts.description.scores[i]);
     const auto id = static_cast<std::size_t>(vocabulary[i].second);
     if (id >= scores.size()) scores.resize(id + 1);
@@ -177,7 +177,7 @@ Result<std::unique_ptr<WordModel>> make_unigram(const WordModelParts& parts) {
   made.unk_score = lowest - kUnknownPenalty;
   LATHE_TRY(const std::int64_t unk, parts.number("unk_id", -1, std::numeric_limits<std::int32_t>::max()));
   if (unk >= static_cast<std::int64_t>(made.scores.size())) {
-    return parts.refuse(fmt::format("{} is behind the {} pieces", unk, made.scores.size()), "model.unk_id");
+    return parts.refuse(fmt::format("{} is beyond the {} pieces", unk, made.scores.size()), "model.unk_id");
   }
   made.unk_id = static_cast<std::int32_t>(unk);
   made.byte_ids.fill(-1);

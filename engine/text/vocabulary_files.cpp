@@ -43,10 +43,11 @@ Result<const TokenizerClass*> class_of(const TokenizerConfig& config) {
     if (one.name == name) return &one;
     if (!one.name.empty()) known.append(known.empty() ? "" : ", ").append(one.name);
   }
-  return fail(ErrorCode::model_refused,
-              fmt::format("\"{}\" is not known over vocab.json and merges.txt ({} are); save its tokenizer.json beside them",
-                          printable_excerpt(name), known),
-              "tokenizer_config.json: tokenizer_class");
+  return fail(
+      ErrorCode::model_refused,
+      fmt::format("\"{}\" is unknown for vocab.json and merges.txt (known: {}); save its tokenizer.json in the same folder",
+                  printable_excerpt(name), known),
+      "tokenizer_config.json: tokenizer_class");
 }
 
 /// Reads merges, one "left right" per line, lowest rank first; the first line may be a comment with the version.

@@ -55,7 +55,7 @@ Result<std::unique_ptr<WordModel>> make_word_model(const WordModelParts& parts) 
     if (kind.type == name) return kind.make(parts);
     known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.type);
   }
-  return parts.refuse(fmt::format("the type \"{}\" is not supported ({} are)", printable_excerpt(name), known),
+  return parts.refuse(fmt::format("the type \"{}\" is not supported (supported: {})", printable_excerpt(name), known),
                       "model.type");
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/api/ceilings.h"
+#include "kernels/api/operation_error.h"
 #include "kernels/api/tensor.h"
 
 namespace lathe::kernels {
@@ -253,7 +254,11 @@ struct BackendInfo {
 
 /// One device with its operations.
 /// Thread: operations are called from one thread at a time, and run in the order of their calls. The caller may change host
-/// arrays (spans) as soon as an operation has returned, but may read or write backend memory only after finish().
+/// arrays (spans) as soon as an operation has returned, but may read, write or free backend memory only after finish() or
+/// parallel_for(), and before the next operation.
+/// Requires: the spans that an operation takes are in host memory, not in memory of allocate().
+/// Errors: an operation that cannot be done, and all that follow it, leave their outputs undefined until take_error(), which
+/// the caller reads once for many operations. pack_rows() counts as an operation.
 /// Numerics: activations and results are f32; every form of linear() adds along k in one order, whatever the number of rows,
 /// so a row's result is bitwise the same in any batch (batch invariance).
 class Backend {
@@ -269,6 +274,9 @@ class Backend {
 
   /// Returns when all operations are done: the host may read their results and overwrite their inputs.
   virtual void finish() {}
+  /// After finish(): the first error of the operations since the last call; none: all of them were done. Later operations
+  /// are done again, unless the device is lost: then every call returns that error.
+  virtual std::optional<OperationError> take_error() { return std::nullopt; }
 
   // ---- weights
   /// Units: bytes that make_packed(format, n, k) will occupy. The fit estimate calls this, and so does make_packed.
@@ -279,7 +287,7 @@ class Backend {
   /// order and from several sources: that is how Q, K and V become one matrix. bitsandbytes formats have blocks and means
   /// that span a whole tensor: there each source counts as one tensor. A source of u8 [rows, coded_row_bytes()] holds codes
   /// and scales, which are kept unchanged, in rows of write_coded_row (coded_rows.h); for int8_g32 and int4_g32 these rows
-  /// are GGUF's blocks Q8_0 and Q4_0.
+  /// are GGUF's blocks Q8_0 and Q4_0. The rows are packed when it returns.
   virtual void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) = 0;
 
   // ---- work memory of operations, in addition to their arguments

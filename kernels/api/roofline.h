@@ -50,7 +50,8 @@ struct RooflinePoint {
 };
 
 /// Measures all points, format by format. Calls `report` after each point; if it returns false the measurement ends. A
-/// matrix for which there is no memory is left out.
+/// matrix for which there is no memory is left out, and so is a point whose operations could not be done. Errors: throws
+/// std::bad_alloc if the backend has no memory for activations.
 std::vector<RooflinePoint> measure_roofline(Backend& backend, const Ceilings& ceilings, const RooflinePlan& plan,
                                             const std::function<bool(const RooflinePoint&)>& report);
 

@@ -22,7 +22,8 @@ struct OpCheck {
   std::string bound;  ///< "read", "fma", "bf16", "int8", "int4" or empty
   bool passed() const { return max_error <= tolerance; }
 };
-/// Runs all checks, calls `report` after each, and returns all of them.
+/// Runs all checks, calls `report` after each, and returns all of them. A check whose operation could not be done fails,
+/// with the reason behind its name. Errors: throws std::bad_alloc if the backend has no memory for the operands.
 std::vector<OpCheck> run_selftest(Backend& backend, const Ceilings& ceilings,
                                   const std::function<void(const OpCheck&)>& report);
 

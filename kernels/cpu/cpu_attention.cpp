@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides CpuBackend's attention over the paged KV cache into items, and runs it together with the product that follows.
+#include "kernels/cpu/cpu_attention.h"
+
 #include <algorithm>
 
-#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/stages/kv_writer.h"
 #include "kernels/cpu/stages/run_stages.h"
@@ -29,36 +29,33 @@ std::int64_t cost_of(const AttentionItem& item) {
 
 }  // namespace
 
-std::int64_t CpuBackend::attention_floats(std::int64_t group, std::int64_t head_dim) {
+std::int64_t CpuAttention::scratch_floats(std::int64_t group, std::int64_t head_dim) {
   return attention_scratch_floats(std::max<std::int64_t>(kMaxItemPairs, group), head_dim);
 }
 
-std::size_t CpuBackend::partials_bytes(std::int64_t group, std::int64_t head_dim) const {
+std::size_t CpuAttention::partials_bytes(std::int64_t group, std::int64_t head_dim) const {
   if (pool_.n_threads() == 1) return 0;
   const std::int64_t n_partials = kPartialsPerThread * pool_.n_threads();
   return static_cast<std::size_t>(n_partials * pair_sums_floats(group, head_dim)) * sizeof(float);
 }
 
-std::size_t CpuBackend::kv_layer_bytes(const KvShape& shape) const { return kv_layer_bytes_of(shape); }
-
-void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
-                          std::span<const std::int32_t> slots) {
-  const std::int64_t n_columns = static_cast<std::int64_t>(layer.shape.n_kv_heads) * layer.shape.head_dim;
-  LATHE_CHECK(k.dim(1) == n_columns && v.dim(1) == n_columns && static_cast<std::int64_t>(slots.size()) >= k.dim(0));
-  for_rows(k.dim(0), 8 * n_columns, [&](std::int64_t begin, std::int64_t end) { write_kv(layer, k, v, slots, begin, end); });
+std::size_t CpuAttention::work_bytes(const StepShape& shape) const {
+  return reserved_bytes(partials_bytes(shape.group, shape.head_dim));
 }
 
-/// Reserves capacity for the items of any step of this shape.
-void CpuBackend::reserve_items(const StepShape& shape) {
+bool CpuAttention::reserve(const StepShape& shape) {
+  reserve_items(shape);
+  return reserve_host(partials_, partials_bytes(shape.group, shape.head_dim));
+}
+
+void CpuAttention::reserve_items(const StepShape& shape) {
   const std::int64_t n_kv_heads = shape.q_size / std::max<std::int64_t>(1, shape.group * shape.head_dim);
   const std::int64_t n_partials = kPartialsPerThread * pool_.n_threads();
   items_.reserve(static_cast<std::size_t>(shape.n_rows * n_kv_heads + n_partials));
   divided_.reserve(static_cast<std::size_t>(n_partials / 2));
 }
 
-/// Fills items_ with undivided items of about equally many rows. An item covers all parts of the context that one of its
-/// rows sees.
-void CpuBackend::list_items(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form) {
+void CpuAttention::list_items(const AttentionBatch& batch, int n_kv_heads, int group, const AttentionForm& form) {
   const int max_rows = std::max(1, kMaxItemPairs / group);
   items_.clear();
   for (int i = 0; i < batch.n_seqs; ++i) {
@@ -86,9 +83,7 @@ void CpuBackend::list_items(const AttentionBatch& batch, int n_kv_heads, int gro
   }
 }
 
-/// Divides items that could keep one thread busy after all others have finished, as far as the memory for partial results
-/// reaches.
-void CpuBackend::divide_items(int group, std::int64_t head_dim) {
+void CpuAttention::divide_items(int group, std::int64_t head_dim) {
   divided_.clear();
   std::int64_t total = 0;
   for (const PlannedItem& planned : items_) total += cost_of(planned.item);
@@ -117,9 +112,8 @@ void CpuBackend::divide_items(int group, std::int64_t head_dim) {
   }
 }
 
-/// Fills items_ and divided_. Items are sorted by cost, the largest first, so that the last items to finish are small.
-AttentionArgs CpuBackend::plan_attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
-                                         const AttentionBatch& batch, const AttentionForm& form) {
+AttentionArgs CpuAttention::plan(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                                 const AttentionBatch& batch, const AttentionForm& form) {
   const KvShape& shape = layer.shape;
   const std::int64_t n_columns = static_cast<std::int64_t>(n_heads) * shape.head_dim;
   LATHE_CHECK(n_heads % shape.n_kv_heads == 0 && shape.head_dim % 2 == 0);
@@ -150,7 +144,7 @@ AttentionArgs CpuBackend::plan_attention(const TensorView& out, const TensorView
           .sinks = form.sinks.empty() ? nullptr : form.sinks.data()};
 }
 
-AttendStage CpuBackend::attend_stage(const AttentionArgs& args, const ThreadScratch& scratch, RowProgress* done) {
+AttendStage CpuAttention::attend_stage(const AttentionArgs& args, const ThreadScratch& scratch, RowProgress* done) {
   if (done != nullptr) {
     for (const PlannedItem& planned : items_) {
       if (planned.divided < 0) done->expect(rows_of(planned.item));
@@ -160,34 +154,33 @@ AttendStage CpuBackend::attend_stage(const AttentionArgs& args, const ThreadScra
   return {.ops = ops_, .args = args, .items = items_, .divided = divided_, .scratch = scratch, .done = done};
 }
 
-void CpuBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
-                           const AttentionBatch& batch, const AttentionForm& form) {
-  const AttentionArgs args = plan_attention(out, q, n_heads, layer, batch, form);
-  const ThreadScratch scratch = thread_scratch(attention_floats(n_heads / layer.shape.n_kv_heads, layer.shape.head_dim));
+void CpuAttention::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                             const AttentionBatch& batch, const AttentionForm& form) {
+  const AttentionArgs args = plan(out, q, n_heads, layer, batch, form);
+  const ThreadScratch scratch = scratch_.scratch(scratch_floats(n_heads / layer.shape.n_kv_heads, layer.shape.head_dim));
   run_stages(pool_, attend_stage(args, scratch, nullptr));
 }
 
-void CpuBackend::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
-                        const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
-                        const PackedMatrix& matrix, const TensorView& bias) {
+void CpuAttention::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
+                          const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
+                          const PackedMatrix& matrix, const TensorView& bias) {
   const std::int64_t m = out.dim(0);
   if (m == 0) return;
   if (m > kMaxPackedRows) {
     attention(heads, q, n_heads, layer, batch, form);
-    return linear(out, heads, matrix, bias);
+    return linear_.linear(out, heads, matrix, bias);
   }
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(heads) && heads.dim(0) == m && out.dim(1) == matrix.n());
   LATHE_CHECK(heads.dim(1) == matrix.k() &&
               (bias.data == nullptr || (bias.dtype == Dtype::f32 && bias.n_elements() == matrix.n())));
-  const AttentionArgs args = plan_attention(heads, q, n_heads, layer, batch, form);
-  const LinearOps& ops = linear_ops(matrix);
-  const PackedRows packed = reserve_packed(packed_x_, m, matrix.k(), ops);
+  const AttentionArgs args = plan(heads, q, n_heads, layer, batch, form);
+  const PackedRows packed = linear_.reserve_input(m, matrix);
   const RowCut cut(packed.tiling);
   RowProgress attended(cut, pool_.may_spin()), ready(cut, pool_.may_spin());
-  const std::int64_t floats = attention_floats(n_heads / layer.shape.n_kv_heads, layer.shape.head_dim);
-  const ThreadScratch scratch = thread_scratch(std::max(floats, kLinearScratchFloats));
-  run_stages(pool_, attend_stage(args, scratch, &attended), prepare({.x = heads}, packed, matrix, &attended, ready),
-             multiply(out, packed, matrix, bias, scratch, ready, nullptr));
+  const std::int64_t floats = scratch_floats(n_heads / layer.shape.n_kv_heads, layer.shape.head_dim);
+  const ThreadScratch scratch = scratch_.scratch(std::max(floats, kLinearScratchFloats));
+  run_stages(pool_, attend_stage(args, scratch, &attended), linear_.prepare({.x = heads}, packed, matrix, &attended, ready),
+             linear_.multiply(out, packed, matrix, bias, scratch, ready, nullptr));
 }
 
 }  // namespace lathe::kernels

@@ -16,9 +16,11 @@ namespace lathe::kernels {
 
 CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one_row)
     : ops_(isa.ops()),
-      streams_one_row_(streams_one_row),
       pool_(n_threads > 0 ? n_threads : n_physical_cores()),
-      info_{.name = "cpu", .isa = std::string(isa.name), .device = cpu_name(), .n_threads = pool_.n_threads()} {}
+      info_{.name = "cpu", .isa = std::string(isa.name), .device = cpu_name(), .n_threads = pool_.n_threads()},
+      scratch_(pool_.n_threads()),
+      linear_(ops_, pool_, scratch_, streams_one_row),
+      attention_(ops_, pool_, scratch_, linear_) {}
 
 Buffer CpuBackend::allocate(std::size_t n_bytes) { return allocate_host(n_bytes); }
 
@@ -36,48 +38,16 @@ void CpuBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const T
   static_cast<PanelMatrix&>(matrix).pack_rows(row_begin, source, pool_, encoders_of(info_.isa));
 }
 
-CpuBackend::WorkSizes CpuBackend::work_sizes(const StepShape& shape) const {
-  const auto x_bytes = [&](WeightFormat format, std::int64_t k) {
-    return packed_rows_bytes(shape.n_rows, k, linear_ops(format, k));
-  };
-  const std::int64_t scratch = std::max(mlp_scratch_floats(), attention_floats(shape.group, shape.head_dim));
-  WorkSizes sizes{.packed_x = x_bytes(shape.head_format, shape.hidden_size),
-                  .packed_inner = 0,
-                  .loose_inner = 0,
-                  .thread_scratch = thread_scratch_bytes(scratch),
-                  .partials = partials_bytes(shape.group, shape.head_dim)};
-  std::vector<WeightFormat> formats{shape.format, shape.expert_format};
-  formats.insert(formats.end(), shape.other_formats.begin(), shape.other_formats.end());
-  for (const WeightFormat format : formats) {
-    sizes.packed_x = std::max({sizes.packed_x, x_bytes(format, shape.hidden_size), x_bytes(format, shape.q_size)});
-    sizes.packed_inner = std::max(sizes.packed_inner, x_bytes(format, shape.intermediate_size));
-    const LinearOps& outer = linear_ops(format, shape.hidden_size);
-    for (const WeightFormat of_down : shape.other_formats.empty() ? std::vector{format} : formats) {
-      const LinearOps& inner = linear_ops(of_down, shape.intermediate_size);
-      if (packs_at_once(outer, inner, shape.has_input_orders)) continue;
-      sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size));
-    }
-  }
-  return sizes;
+std::int64_t CpuBackend::scratch_floats(const StepShape& shape) {
+  return std::max(CpuLinear::kScratchFloats, CpuAttention::scratch_floats(shape.group, shape.head_dim));
 }
 
 std::size_t CpuBackend::work_bytes(const StepShape& shape) const {
-  const WorkSizes sizes = work_sizes(shape);
-  return reserved_bytes(sizes.packed_x) + reserved_bytes(sizes.packed_inner) + reserved_bytes(sizes.loose_inner) +
-         reserved_bytes(sizes.thread_scratch) + reserved_bytes(sizes.partials);
+  return linear_.work_bytes(shape) + attention_.work_bytes(shape) + scratch_.work_bytes(scratch_floats(shape));
 }
 
 bool CpuBackend::reserve(const StepShape& shape) {
-  const WorkSizes sizes = work_sizes(shape);
-  reserve_items(shape);
-  return reserve_host(packed_x_, sizes.packed_x) && reserve_host(packed_inner_, sizes.packed_inner) &&
-         reserve_host(loose_inner_, sizes.loose_inner) && reserve_host(thread_scratch_, sizes.thread_scratch) &&
-         reserve_host(partials_, sizes.partials);
-}
-
-ThreadScratch CpuBackend::thread_scratch(std::int64_t floats_each) {
-  LATHE_CHECK(reserve_host(thread_scratch_, thread_scratch_bytes(floats_each)));
-  return {static_cast<float*>(thread_scratch_.data()), floats_each};
+  return linear_.reserve(shape) && attention_.reserve(shape) && scratch_.reserve(scratch_floats(shape));
 }
 
 std::int64_t CpuBackend::row_grain(std::int64_t n_rows, std::int64_t row_elements) const {
@@ -157,6 +127,13 @@ void CpuBackend::gather_rows(const TensorView& out, const TensorView& x, std::sp
     LATHE_CHECK(source >= 0 && source < x.dim(0));
     std::memcpy(out.row<float>(i), x.row<float>(source), static_cast<std::size_t>(out.dim(1)) * sizeof(float));
   }
+}
+
+void CpuBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                          std::span<const std::int32_t> slots) {
+  const std::int64_t n_columns = static_cast<std::int64_t>(layer.shape.n_kv_heads) * layer.shape.head_dim;
+  LATHE_CHECK(k.dim(1) == n_columns && v.dim(1) == n_columns && static_cast<std::int64_t>(slots.size()) >= k.dim(0));
+  for_rows(k.dim(0), 8 * n_columns, [&](std::int64_t begin, std::int64_t end) { write_kv(layer, k, v, slots, begin, end); });
 }
 
 void CpuBackend::parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {

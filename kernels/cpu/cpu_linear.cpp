@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of CpuBackend, each one job of the pool: rows are prepared, and chunks of rows are multiplied as soon as they are
-// ready.
-#include <algorithm>
+#include "kernels/cpu/cpu_linear.h"
 
-#include "kernels/cpu/cpu_backend.h"
+#include <algorithm>
+#include <vector>
+
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/panel_matrix.h"
 #include "kernels/cpu/stages/div_up.h"
 #include "kernels/cpu/stages/heads_stage.h"
-#include "kernels/cpu/stages/inner_stage.h"
 #include "kernels/cpu/stages/run_stages.h"
 
 namespace lathe::kernels {
@@ -52,16 +51,40 @@ bool are_heads(const QkvForm& form, const KvShape& shape) {
          is_bias_of(form.bias, form.matrix) && (form.q_rope.cos.data == nullptr) == (form.k_rope.cos.data == nullptr);
 }
 
+/// Units: bytes that up to kMaxPackedRows packed rows of [m, k] take.
+std::size_t packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops) {
+  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * ops.packed_row_bytes(k) + kPackedSlackBytes);
+}
+
+/// Reserves `memory` for rows [m, k] packed for `ops`; the rows are still to be filled.
+PackedRows reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops) {
+  const LinearTiling tiling = ops.tiling(m);
+  LATHE_CHECK(reserve_host(memory, packed_rows_bytes(m, k, ops)));
+  return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
+}
+
+/// True if the output of `ops` can be packed as the input of `next` chunk by chunk, without a full intermediate: output
+/// chunks are tiles and parts of the next product's input only if both products cut their rows alike and the inputs keep
+/// their order. is_ordered: the next matrix has an input order.
+bool packs_at_once(const LinearOps& ops, const LinearOps& next, bool is_ordered) {
+  return &ops == &next && next.pack_columns != kWholeRows && !is_ordered;
+}
+
+/// Units: bytes of the intermediate rows [m, k] between two products that do not pack at once.
+std::size_t loose_rows_bytes(std::int64_t m, std::int64_t k) {
+  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * k) * sizeof(float);
+}
+
 }  // namespace
 
-const LinearOps& CpuBackend::linear_ops(WeightFormat format, std::int64_t k) const {
+const LinearOps& CpuLinear::linear_ops(WeightFormat format, std::int64_t k) const {
   return ops_.linear[static_cast<std::size_t>(PanelMatrix::stored_format(format, k))];
 }
-const LinearOps& CpuBackend::linear_ops(const PackedMatrix& matrix) const {
+const LinearOps& CpuLinear::linear_ops(const PackedMatrix& matrix) const {
   return ops_.linear[static_cast<std::size_t>(panels_of(matrix).stored())];
 }
 
-LinearArgs CpuBackend::product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) const {
+LinearArgs CpuLinear::product(const PackedRows& x, const PackedMatrix& matrix, const TensorView& bias) const {
   LinearArgs args{};
   args.x = x;
   args.n = matrix.n();
@@ -72,30 +95,43 @@ LinearArgs CpuBackend::product(const PackedRows& x, const PackedMatrix& matrix, 
   return args;
 }
 
-std::int64_t CpuBackend::mlp_scratch_floats() { return InnerStage::kScratchFloats; }
-
-std::size_t CpuBackend::packed_rows_bytes(std::int64_t m, std::int64_t k, const LinearOps& ops) {
-  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * ops.packed_row_bytes(k) + kPackedSlackBytes);
+CpuLinear::WorkSizes CpuLinear::work_sizes(const StepShape& shape) const {
+  const auto x_bytes = [&](WeightFormat format, std::int64_t k) {
+    return packed_rows_bytes(shape.n_rows, k, linear_ops(format, k));
+  };
+  WorkSizes sizes{.packed_x = x_bytes(shape.head_format, shape.hidden_size), .packed_inner = 0, .loose_inner = 0};
+  std::vector<WeightFormat> formats{shape.format, shape.expert_format};
+  formats.insert(formats.end(), shape.other_formats.begin(), shape.other_formats.end());
+  for (const WeightFormat format : formats) {
+    sizes.packed_x = std::max({sizes.packed_x, x_bytes(format, shape.hidden_size), x_bytes(format, shape.q_size)});
+    sizes.packed_inner = std::max(sizes.packed_inner, x_bytes(format, shape.intermediate_size));
+    const LinearOps& outer = linear_ops(format, shape.hidden_size);
+    for (const WeightFormat of_down : shape.other_formats.empty() ? std::vector{format} : formats) {
+      const LinearOps& inner = linear_ops(of_down, shape.intermediate_size);
+      if (packs_at_once(outer, inner, shape.has_input_orders)) continue;
+      sizes.loose_inner = std::max(sizes.loose_inner, loose_rows_bytes(shape.n_rows, shape.intermediate_size));
+    }
+  }
+  return sizes;
 }
 
-PackedRows CpuBackend::reserve_packed(Buffer& memory, std::int64_t m, std::int64_t k, const LinearOps& ops) {
-  const LinearTiling tiling = ops.tiling(m);
-  LATHE_CHECK(reserve_host(memory, packed_rows_bytes(m, k, ops)));
-  return {.tiling = tiling.rows, .block_pairs = tiling.block_pairs, .k = k, .data = memory.data()};
+std::size_t CpuLinear::work_bytes(const StepShape& shape) const {
+  const WorkSizes sizes = work_sizes(shape);
+  return reserved_bytes(sizes.packed_x) + reserved_bytes(sizes.packed_inner) + reserved_bytes(sizes.loose_inner);
 }
 
-/// Output chunks are tiles and parts of the next product's input only if both products cut their rows alike and the inputs
-/// keep their order.
-bool CpuBackend::packs_at_once(const LinearOps& ops, const LinearOps& next, bool is_ordered) {
-  return &ops == &next && next.pack_columns != kWholeRows && !is_ordered;
+bool CpuLinear::reserve(const StepShape& shape) {
+  const WorkSizes sizes = work_sizes(shape);
+  return reserve_host(packed_x_, sizes.packed_x) && reserve_host(packed_inner_, sizes.packed_inner) &&
+         reserve_host(loose_inner_, sizes.loose_inner);
 }
 
-std::size_t CpuBackend::loose_rows_bytes(std::int64_t m, std::int64_t k) {
-  return static_cast<std::size_t>(std::min(m, kMaxPackedRows) * k) * sizeof(float);
+PackedRows CpuLinear::reserve_input(std::int64_t m, const PackedMatrix& matrix) {
+  return reserve_packed(packed_x_, m, matrix.k(), linear_ops(matrix));
 }
 
-PrepareStage CpuBackend::prepare(const HalfInput& in, const PackedRows& packed, const PackedMatrix& matrix,
-                                 RowProgress* before, RowProgress& done) {
+PrepareStage CpuLinear::prepare(const HalfInput& in, const PackedRows& packed, const PackedMatrix& matrix,
+                                RowProgress* before, RowProgress& done) const {
   const LinearOps& ops = linear_ops(matrix);
   LATHE_CHECK(matrix.input_order().empty() || ops.pack_columns != kWholeRows);
   const RowCut cut(packed.tiling);
@@ -112,9 +148,9 @@ PrepareStage CpuBackend::prepare(const HalfInput& in, const PackedRows& packed, 
           .done = done};
 }
 
-MultiplyStage CpuBackend::multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix,
-                                   const TensorView& bias, const ThreadScratch& scratch, RowProgress& ready,
-                                   RowProgress* done) {
+MultiplyStage CpuLinear::multiply(const TensorView& out, const PackedRows& x, const PackedMatrix& matrix,
+                                  const TensorView& bias, const ThreadScratch& scratch, RowProgress& ready,
+                                  RowProgress* done) const {
   const LinearOps& ops = linear_ops(matrix);
   const RowCut cut(x.tiling);
   const PanelCut panels =
@@ -126,29 +162,27 @@ MultiplyStage CpuBackend::multiply(const TensorView& out, const PackedRows& x, c
   return {.ops = ops, .args = args, .cut = cut, .panels = panels, .scratch = scratch, .ready = ready, .done = done};
 }
 
-void CpuBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
+void CpuLinear::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(x) && out.dim(0) == x.dim(0));
   LATHE_CHECK(x.dim(1) == matrix.k() && out.dim(1) == matrix.n() && is_bias_of(bias, matrix));
-  const LinearOps& ops = linear_ops(matrix);
-  const ThreadScratch scratch = thread_scratch(kLinearScratchFloats);
+  const ThreadScratch scratch = scratch_.scratch(kLinearScratchFloats);
   for_row_blocks(x.dim(0), [&](std::int64_t begin, std::int64_t count) {
-    const PackedRows packed = reserve_packed(packed_x_, count, matrix.k(), ops);
+    const PackedRows packed = reserve_input(count, matrix);
     RowProgress ready(RowCut(packed.tiling), pool_.may_spin());
     run_stages(pool_, prepare({.x = x.rows(begin, count)}, packed, matrix, nullptr, ready),
                multiply(out.rows(begin, count), packed, matrix, bias, scratch, ready, nullptr));
   });
 }
 
-void CpuBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
-                             std::span<const std::int32_t> positions, const KvLayer& layer,
-                             std::span<const std::int32_t> slots) {
+void CpuLinear::project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
+                            std::span<const std::int32_t> positions, const KvLayer& layer,
+                            std::span<const std::int32_t> slots) {
   const std::int64_t m = qkv.dim(0);
   LATHE_CHECK(is_rows_of_f32(qkv) && qkv.dim(1) == form.matrix.n() && are_heads(form, layer.shape));
   LATHE_CHECK(in.x.dim(0) == m && in.x.dim(1) == form.matrix.k() && std::ssize(slots) >= m && std::ssize(positions) >= m);
-  const LinearOps& ops = linear_ops(form.matrix);
-  const ThreadScratch scratch = thread_scratch(kLinearScratchFloats);
+  const ThreadScratch scratch = scratch_.scratch(kLinearScratchFloats);
   for_row_blocks(m, [&](std::int64_t begin, std::int64_t count) {
-    const PackedRows packed = reserve_packed(packed_x_, count, form.matrix.k(), ops);
+    const PackedRows packed = reserve_input(count, form.matrix);
     const RowCut cut(packed.tiling);
     RowProgress ready(cut, pool_.may_spin()), multiplied(cut, pool_.may_spin());
     const TensorView rows = qkv.rows(begin, count);
@@ -166,7 +200,7 @@ void CpuBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const Q
   });
 }
 
-void CpuBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
+void CpuLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   LATHE_CHECK(is_rows_of_f32(out) && is_rows_of_f32(in.x) && out.dim(0) == in.x.dim(0) && are_mlp(weights));
   LATHE_CHECK(in.x.dim(1) == weights.up.k() && out.dim(1) == weights.down.n());
   for_row_blocks(out.dim(0), [&](std::int64_t begin, std::int64_t count) {
@@ -174,13 +208,13 @@ void CpuBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeight
   });
 }
 
-void CpuBackend::mlp_block(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
+void CpuLinear::mlp_block(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   const LinearOps& ops = linear_ops(weights.up);
   const LinearOps& next = linear_ops(weights.down);
   const std::int64_t m = out.dim(0), inner = weights.up.n();
   const bool at_once = packs_at_once(ops, next, !weights.down.input_order().empty());
-  const ThreadScratch scratch = thread_scratch(mlp_scratch_floats());
-  const PackedRows x = reserve_packed(packed_x_, m, weights.up.k(), ops);
+  const ThreadScratch scratch = scratch_.scratch(kScratchFloats);
+  const PackedRows x = reserve_input(m, weights.up);
   const PackedRows packed = reserve_packed(packed_inner_, m, inner, next);
   LATHE_CHECK(reserve_host(loose_inner_, at_once ? 0 : loose_rows_bytes(m, inner)));
   const TensorView loose(loose_inner_.data(), Dtype::f32, {m, inner});

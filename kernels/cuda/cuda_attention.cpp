@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaBackend's KV cache, attention, and the attention half of a layer.
-#include <algorithm>
+#include "kernels/cuda/cuda_attention.h"
 
-#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/rows_of.h"
 
 namespace lathe::kernels::cuda {
 
-std::size_t CudaBackend::kv_layer_bytes(const KvShape& shape) const {
+std::size_t CudaAttention::kv_layer_bytes(const KvShape& shape) {
   const std::size_t heads = 2 * static_cast<std::size_t>(shape.n_blocks) * static_cast<std::size_t>(shape.n_kv_heads) *
                             static_cast<std::size_t>(shape.block_size);
   const std::size_t scale = shape.dtype == Dtype::i8 ? sizeof(float) : 0;
   return heads * (static_cast<std::size_t>(shape.head_dim) * size_of(shape.dtype) + scale);
 }
 
-void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
-                           std::span<const std::int32_t> slots) {
+void CudaAttention::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
+                             std::span<const std::int32_t> slots) {
   const std::int64_t n_slots = static_cast<std::int64_t>(layer.shape.n_blocks) * layer.shape.block_size;
   LATHE_CHECK(std::ssize(slots) >= k.dim(0));
   const auto own = slots.first(static_cast<std::size_t>(k.dim(0)));
@@ -23,8 +21,8 @@ void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const Tens
   cuda::kv_write(stream_, layer, rows_of(k), rows_of(v), slots_.on_device(stream_, own));
 }
 
-void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
-                            const AttentionBatch& batch, const AttentionForm& form) {
+void CudaAttention::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
+                              const AttentionBatch& batch, const AttentionForm& form) {
   tile_attention(plan_, batch, form.is_causal, n_heads, layer.shape, n_processors_);
   const auto n_tables = static_cast<std::size_t>(batch.n_seqs) * static_cast<std::size_t>(batch.max_blocks);
   AttentionRows rows{.tiles = tiles_.on_device<AttentionTile>(stream_, plan_.tiles),
@@ -48,34 +46,6 @@ void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_he
     if (partials_.n_bytes() < n * sizeof(float) && !partials_.reserve(2 * n * sizeof(float))) rows.n_splits = 1;
   }
   cuda::attention(stream_, rows_of(out), rows_of(q), n_heads, layer, rows, partials_.as<float>());
-}
-
-void CudaBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
-                              std::span<const std::int32_t> positions, const KvLayer& layer,
-                              std::span<const std::int32_t> slots) {
-  const std::int64_t head_dim = layer.shape.head_dim, q_size = form.n_heads * head_dim;
-  const std::int64_t kv_size = layer.shape.n_kv_heads * head_dim;
-  const TensorView q = qkv.columns(0, q_size), k = qkv.columns(q_size, kv_size), v = qkv.columns(q_size + kv_size, kv_size);
-  multiply_input(qkv, in, form.matrix, form.bias);
-  if (form.clamp > 0) clamp(qkv, form.clamp);
-  for (const bool is_query : {true, false}) {
-    const TensorView& x = is_query ? q : k;
-    const int n_heads = is_query ? form.n_heads : layer.shape.n_kv_heads;
-    const RopeForm& turn = is_query ? form.q_rope : form.k_rope;
-    if (form.norms) {
-      const Norm& of_heads = is_query ? form.norms->q : form.norms->k;
-      form.norms->is_of_rows ? norm(x, x, of_heads) : norm_heads(x, n_heads, of_heads);
-    }
-    if (turn.cos.data != nullptr) rope(x, n_heads, static_cast<int>(head_dim), positions, turn);
-  }
-  kv_write(layer, k, v, slots);
-}
-
-void CudaBackend::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
-                         const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
-                         const PackedMatrix& matrix, const TensorView& bias) {
-  attention(heads, q, n_heads, layer, batch, form);
-  linear(out, heads, matrix, bias);
 }
 
 }  // namespace lathe::kernels::cuda

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // CudaBackend: the operations on one CUDA device. Memory of allocate() is managed, so that the host reads and writes it
-// between operations; weights and work memory are device memory. Operations are launched in one stream.
+// between operations; weights and work memory are device memory. Operations are launched in one stream; products and
+// attention are parts of their own.
 #pragma once
 
 #include <memory>
 #include <optional>
 
 #include "kernels/api/backend.h"
-#include "kernels/cuda/device_matrix.h"
+#include "kernels/cuda/cuda_attention.h"
+#include "kernels/cuda/cuda_linear.h"
 #include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/failure/failure_record.h"
 #include "kernels/cuda/ops/ops.h"
 #include "kernels/cuda/staged_array.h"
 #include "kernels/threads/thread_pool.h"
@@ -17,24 +20,25 @@ namespace lathe::kernels::cuda {
 
 class CudaBackend final : public Backend {
  public:
-  /// Requires: device_refusal() (entry.cpp) is empty.
+  /// Requires: device_refusal() (entry.cpp) is empty. Errors: throws DeviceFailure; no other function does.
   explicit CudaBackend(int n_threads);
   ~CudaBackend() override;
   CudaBackend(const CudaBackend&) = delete;
   CudaBackend& operator=(const CudaBackend&) = delete;
 
   const BackendInfo& info() const override { return info_; }
-  Buffer allocate(std::size_t n_bytes) override { return allocate_managed(n_bytes); }
+  Buffer allocate(std::size_t n_bytes) override;
   std::optional<std::int64_t> free_bytes() const override;
   std::optional<Ceilings> measure_ceilings() override;
   void finish() override;
+  std::optional<OperationError> take_error() override { return failures_.take(); }
 
   std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override;
   std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override;
   void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override;
-  std::size_t work_bytes(const StepShape& shape) const override;
+  std::size_t work_bytes(const StepShape& shape) const override { return CudaLinear::work_bytes(shape); }
   bool reserve(const StepShape& shape) override;
-  std::size_t work_bytes_held() const override;
+  std::size_t work_bytes_held() const override { return linear_.work_bytes_held() + attention_.work_bytes_held(); }
 
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
   void norm(const TensorView& out, const TensorView& x, const Norm& norm) override;
@@ -53,7 +57,7 @@ class CudaBackend final : public Backend {
                 std::span<const float> factors) override;
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
 
-  std::size_t kv_layer_bytes(const KvShape& shape) const override;
+  std::size_t kv_layer_bytes(const KvShape& shape) const override { return CudaAttention::kv_layer_bytes(shape); }
   void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                 std::span<const std::int32_t> slots) override;
   void attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer, const AttentionBatch& batch,
@@ -66,28 +70,18 @@ class CudaBackend final : public Backend {
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
 
  private:
-  /// Sizes of the work buffers. Units: bytes.
-  struct WorkSizes {
-    std::size_t x = 0, inner_x = 0, inner = 0, expanded = 0;
-  };
-  WorkSizes work_sizes(const StepShape& shape) const;
+  /// The device, asked after a failure, which is cleared.
+  DeviceState device_state() const;
 
-  /// Computes the rows of `in` and prepares them for a product with `matrix`.
-  PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
-  void multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
-  /// Space in `memory` for x of n_rows, prepared for a product with `matrix`; still to be filled.
-  PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix);
-  void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias);
-  void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
-
-  BackendInfo info_;
+  FailureRecord failures_{[this] { return device_state(); }};
   ThreadPool pool_;
-  Stream stream_ = nullptr;
-  int n_processors_ = 1;
-  DeviceBuffer x_, inner_x_, inner_, expanded_, partials_;
-  AttentionTiling plan_;
+  BackendInfo info_;
+  int n_processors_;
+  Stream stream_;
+  CudaLinear linear_;
+  CudaAttention attention_;
   // One array for each purpose, so that the layers of a step reuse the copies of the first one.
-  StagedArray ids_, positions_, slots_, tiles_, block_tables_, rows_, factors_, slopes_, sinks_;
+  StagedArray ids_, positions_, rows_, factors_;
 };
 
 }  // namespace lathe::kernels::cuda

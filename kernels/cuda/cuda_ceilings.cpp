@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the ceilings of the device.
+#include "kernels/cuda/cuda_ceilings.h"
+
 #include <algorithm>
 
-#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/ops/check.cuh"
 
 namespace lathe::kernels::cuda {
@@ -17,8 +18,8 @@ constexpr int kRuns = 5;
 template <class Job>
 double best_rate(Stream stream, const Job& work) {
   cudaEvent_t begin{}, end{};
-  check(cudaEventCreate(&begin), "making an event");
-  check(cudaEventCreate(&end), "making an event");
+  check(cudaEventCreate(&begin), "creating an event");
+  check(cudaEventCreate(&end), "creating an event");
   double best = 0;
   for (int run = 0; run <= kRuns; ++run) {
     check(cudaEventRecord(begin, stream), "timing");
@@ -29,26 +30,26 @@ double best_rate(Stream stream, const Job& work) {
     check(cudaEventElapsedTime(&ms, begin, end), "timing");
     if (run > 0 && ms > 0) best = std::max(best, amount / (1e-3 * static_cast<double>(ms)));
   }
-  check(cudaEventDestroy(begin), "ending an event");
-  check(cudaEventDestroy(end), "ending an event");
+  check(cudaEventDestroy(begin), "destroying an event");
+  check(cudaEventDestroy(end), "destroying an event");
   return best;
 }
 
 }  // namespace
 
-std::optional<Ceilings> CudaBackend::measure_ceilings() {
+Ceilings measure_ceilings(Stream stream, int n_processors) {
   constexpr double kGiga = 1e-9;
   DeviceBuffer sink = DeviceBuffer::allocate(sizeof(float), true);
-  if (sink.data() == nullptr) return Ceilings{};
+  if (sink.data() == nullptr) return {};
   auto* const to = sink.as<float>();
   Ceilings ceilings{.multiplies_codes_in_bf16 = true};
   if (const DeviceBuffer data = DeviceBuffer::allocate(kReadBytes, true); data.data() != nullptr) {
     ceilings.read_gb_s =
-        kGiga * best_rate(stream_, [&] { return read_all(stream_, data.data(), kReadBytes, to, n_processors_); });
+        kGiga * best_rate(stream, [&] { return read_all(stream, data.data(), kReadBytes, to, n_processors); });
   }
-  ceilings.fma_gflop_s = kGiga * best_rate(stream_, [&] { return multiply_f32(stream_, to, n_processors_); });
-  ceilings.bf16_gflop_s = kGiga * best_rate(stream_, [&] { return multiply_bf16(stream_, to, n_processors_); });
-  ceilings.int8_gop_s = kGiga * best_rate(stream_, [&] { return multiply_int8(stream_, to, n_processors_); });
+  ceilings.fma_gflop_s = kGiga * best_rate(stream, [&] { return multiply_f32(stream, to, n_processors); });
+  ceilings.bf16_gflop_s = kGiga * best_rate(stream, [&] { return multiply_bf16(stream, to, n_processors); });
+  ceilings.int8_gop_s = kGiga * best_rate(stream, [&] { return multiply_int8(stream, to, n_processors); });
   return ceilings;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaBackend's products: choice of the kernel, and work memory for their operands.
-#include <algorithm>
+#include "kernels/cuda/cuda_linear.h"
 
-#include "kernels/cuda/cuda_backend.h"
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/device_matrix.h"
 #include "kernels/cuda/rows_of.h"
 #include "kernels/cuda/stored_format.h"
 
@@ -27,9 +29,17 @@ Rows columns_of(const Rows& rows, std::int64_t begin, std::int64_t count) {
   return {.data = rows.data + begin, .stride = rows.stride, .n_rows = rows.n_rows, .n_columns = count};
 }
 
+/// Space in `memory` for x of n_rows, prepared for a product with `matrix`; still to be filled.
+PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix) {
+  const std::int64_t padded_k = matrix.layout.padded_k();
+  const bool is_bf16 = takes_bf16(matrix);
+  memory.require(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16)), "the input of a product");
+  return {.data = memory.data(), .n_rows = n_rows, .padded_k = padded_k, .is_bf16 = is_bf16};
+}
+
 }  // namespace
 
-CudaBackend::WorkSizes CudaBackend::work_sizes(const StepShape& shape) const {
+CudaLinear::WorkSizes CudaLinear::work_sizes(const StepShape& shape) {
   WorkSizes sizes;
   std::vector<WeightFormat> formats{shape.format, shape.expert_format, shape.head_format};
   formats.insert(formats.end(), shape.other_formats.begin(), shape.other_formats.end());
@@ -52,30 +62,18 @@ CudaBackend::WorkSizes CudaBackend::work_sizes(const StepShape& shape) const {
   return sizes;
 }
 
-std::size_t CudaBackend::work_bytes(const StepShape& shape) const {
+std::size_t CudaLinear::work_bytes(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
   return sizes.x + sizes.inner_x + sizes.inner + sizes.expanded;
 }
 
-bool CudaBackend::reserve(const StepShape& shape) {
+bool CudaLinear::reserve(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
-  finish();
   return x_.reserve(sizes.x) && inner_x_.reserve(sizes.inner_x) && inner_.reserve(sizes.inner) &&
          expanded_.reserve(sizes.expanded);
 }
 
-std::size_t CudaBackend::work_bytes_held() const {
-  return x_.n_bytes() + inner_x_.n_bytes() + inner_.n_bytes() + expanded_.n_bytes() + partials_.n_bytes();
-}
-
-PreparedX CudaBackend::prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix) {
-  const std::int64_t padded_k = matrix.layout.padded_k();
-  const bool is_bf16 = takes_bf16(matrix);
-  LATHE_CHECK(memory.reserve(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16))));
-  return {.data = memory.data(), .n_rows = n_rows, .padded_k = padded_k, .is_bf16 = is_bf16};
-}
-
-void CudaBackend::multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias) {
+void CudaLinear::multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias) {
   const float* const added = bias.as<float>();
   if (!takes_bf16(matrix)) return multiply_plain(stream_, out, x, matrix, added);
   if (x.n_rows <= kMaxFewRows) return multiply_few(stream_, out, x, matrix, added);
@@ -83,10 +81,10 @@ void CudaBackend::multiply(const Rows& out, const PreparedX& x, const StoredMatr
   multiply_expanded(out, x, matrix, added);
 }
 
-void CudaBackend::multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
+void CudaLinear::multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
   const std::int64_t n_tiles = matrix.layout.n_tiles(), piece = std::min(tiles_of_piece(matrix.layout), n_tiles);
   const std::int64_t tile_bytes = kTile * matrix.layout.padded_k() * 2;
-  LATHE_CHECK(expanded_.reserve(static_cast<std::size_t>(piece * tile_bytes)));
+  expanded_.require(static_cast<std::size_t>(piece * tile_bytes), "weights in bf16");
   for (std::int64_t first = 0; first < n_tiles; first += piece) {
     const std::int64_t count = std::min(piece, n_tiles - first), begin = first * kTile;
     StoredMatrix part{.layout = {.n = std::min(count * kTile, matrix.layout.n - begin), .k = matrix.layout.k},
@@ -96,22 +94,17 @@ void CudaBackend::multiply_expanded(const Rows& out, const PreparedX& x, const S
   }
 }
 
-void CudaBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
-  multiply_input(out, {.x = x}, matrix, bias);
-}
-
-void CudaBackend::multiply_input(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix,
-                                 const TensorView& bias) {
+void CudaLinear::linear(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias) {
   LATHE_CHECK(in.x.dim(1) == matrix.k() && out.dim(1) == matrix.n() && out.dim(0) == in.x.dim(0));
   const StoredMatrix stored = static_cast<const DeviceMatrix&>(matrix).stored();
   multiply(rows_of(out), prepared_input(in, stored), stored, bias);
 }
 
-void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
+void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   const std::int64_t m = in.x.dim(0), inner = weights.up.n();
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
   const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
-  LATHE_CHECK(inner_.reserve(static_cast<std::size_t>(2 * m * inner) * sizeof(float)));
+  inner_.require(static_cast<std::size_t>(2 * m * inner) * sizeof(float), "the inner rows of an MLP");
   const Rows of_up{.data = inner_.as<float>(), .stride = inner, .n_rows = m, .n_columns = inner};
   const PreparedX outer = prepared_input(in, up);
   multiply(of_up, outer, up, weights.up_bias);
@@ -125,16 +118,16 @@ void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeigh
   multiply(rows_of(out), activated, down, weights.down_bias);
 }
 
-PreparedX CudaBackend::prepared_input(const HalfInput& in, const StoredMatrix& matrix) {
+PreparedX CudaLinear::prepared_input(const HalfInput& in, const StoredMatrix& matrix) {
   const PreparedX to = prepared(x_, in.x.dim(0), matrix);
   if (in.norm && matrix.order == nullptr) {
     cuda::norm(stream_, rows_of(in.normed), rows_of(in.x), rows_of(in.delta), norm_of(*in.norm), to);
     return to;
   }
   if (in.norm) {
-    add_norm(in.normed, in.x, in.delta, *in.norm);
+    cuda::norm(stream_, rows_of(in.normed), rows_of(in.x), rows_of(in.delta), norm_of(*in.norm), {});
   } else if (in.delta.data != nullptr) {
-    add(in.x, in.delta);
+    cuda::add(stream_, rows_of(in.x), rows_of(in.delta));
   }
   prepare(stream_, to, rows_of(in.norm ? in.normed : in.x), matrix.order);
   return to;

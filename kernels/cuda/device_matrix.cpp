@@ -20,8 +20,8 @@ std::int64_t rows_of_piece(std::int64_t row_bytes) {
 
 /// A copy in device memory, made in the stream, so that later work of the stream reads complete data.
 DeviceBuffer copied(Stream stream, const void* data, std::size_t n_bytes) {
-  DeviceBuffer buffer = DeviceBuffer::allocate(n_bytes, false);
-  LATHE_CHECK(buffer.data() != nullptr);
+  DeviceBuffer buffer;
+  buffer.require(n_bytes, "a copy of weights");
   check(cudaMemcpyAsync(buffer.data(), data, n_bytes, cudaMemcpyHostToDevice, stream), "copying weights");
   return buffer;
 }
@@ -117,8 +117,8 @@ void DeviceMatrix::pack_floats(Stream stream, std::int64_t row_begin, const Tens
   const std::int64_t piece = rows_of_piece(k() * width);
   for (std::int64_t begin = 0; begin < source.dim(0); begin += piece) {
     const std::int64_t count = std::min(piece, source.dim(0) - begin);
-    const DeviceBuffer rows = DeviceBuffer::allocate(static_cast<std::size_t>(count * k() * width), false);
-    LATHE_CHECK(rows.data() != nullptr);
+    DeviceBuffer rows;
+    rows.require(static_cast<std::size_t>(count * k() * width), "a copy of weights");
     check(cudaMemcpy2DAsync(rows.data(), static_cast<std::size_t>(k() * width), source.rows(begin, count).data,
                             static_cast<std::size_t>(source.strides[0] * width), static_cast<std::size_t>(k() * width),
                             static_cast<std::size_t>(count), cudaMemcpyHostToDevice, stream),

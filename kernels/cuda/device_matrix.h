@@ -24,7 +24,7 @@ class DeviceMatrix final : public PackedMatrix {
   std::size_t n_bytes() const override { return buffer_.n_bytes(); }
 
   /// Implements Backend::pack_rows. The host makes the codes, on the threads of `parallel_for`; the device arranges them in
-  /// the matrix layout.
+  /// the matrix layout. Errors: throws DeviceFailure.
   void pack_rows(Stream stream, std::int64_t row_begin, const TensorView& source, const ParallelFor& parallel_for);
 
   /// The matrix as kernels take it, with input_order().

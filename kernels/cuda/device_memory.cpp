@@ -9,10 +9,11 @@ namespace {
 // Memory that weights, cache and activations leave free for the driver, for copies in flight and for arrays of a step.
 constexpr std::size_t kLeftAlone = std::size_t{256} << 20;
 
-/// Frees memory after all streams have finished, since their work may still use it.
+/// Frees memory after all streams have finished, since their work may still use it. A lost device has nothing to give back;
+/// the next operation reports the loss.
 void give_back(void* data) {
-  check(cudaDeviceSynchronize(), "an operation");
-  check(cudaFree(data), "giving memory back");
+  const bool is_finished = cudaDeviceSynchronize() == cudaSuccess;
+  if (cudaFree(data) != cudaSuccess || !is_finished) static_cast<void>(cudaGetLastError());
 }
 
 void free_managed(void* data, std::size_t) { give_back(data); }
@@ -21,7 +22,10 @@ void free_managed(void* data, std::size_t) { give_back(data); }
 
 std::size_t free_device_bytes() {
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
   return free > kLeftAlone ? free - kLeftAlone : 0;
 }
 
@@ -33,9 +37,10 @@ Buffer allocate_managed(std::size_t n_bytes) {
     static_cast<void>(cudaGetLastError());  // clears the error, which the empty buffer reports
     return {};
   }
+  Buffer buffer(data, n_bytes, free_managed);
   check(cudaMemset(data, 0, taken), "clearing memory");
   check(cudaDeviceSynchronize(), "clearing memory");
-  return {data, n_bytes, free_managed};
+  return buffer;
 }
 
 DeviceBuffer::~DeviceBuffer() {
@@ -62,6 +67,10 @@ bool DeviceBuffer::reserve(std::size_t n_bytes) {
   *this = DeviceBuffer();
   *this = allocate(n_bytes, false);
   return data_ != nullptr;
+}
+
+void DeviceBuffer::require(std::size_t n_bytes, const char* what) {
+  if (!reserve(n_bytes)) throw DeviceFailure{.what = what, .reason = {}, .is_memory = true, .n_bytes = n_bytes};
 }
 
 }  // namespace lathe::kernels::cuda

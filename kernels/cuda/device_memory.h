@@ -9,7 +9,8 @@
 
 namespace lathe::kernels::cuda {
 
-/// Units: bytes that long-lived allocations may still take: the free memory less a reserve for short-lived ones.
+/// Units: bytes that long-lived allocations may still take: the free memory less a reserve for short-lived ones; 0 if the
+/// device does not answer.
 std::size_t free_device_bytes();
 
 /// Allocates managed memory, which the host and the device access. Empty if n_bytes exceeds free_device_bytes(): managed
@@ -32,6 +33,8 @@ class DeviceBuffer {
   static DeviceBuffer allocate(std::size_t n_bytes, bool zeroed);
   /// Grows the buffer to at least n_bytes; growing loses its contents. False: no memory is left.
   bool reserve(std::size_t n_bytes);
+  /// As reserve(), within an operation: throws DeviceFailure if no memory is left. `what` names the memory in the message.
+  void require(std::size_t n_bytes, const char* what);
 
   void* data() const { return data_; }
   template <class T>

@@ -24,24 +24,25 @@ std::string device_refusal() {
   if (status == cudaErrorInsufficientDriver) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
-    return "the NVIDIA driver is too old: it knows CUDA " + std::to_string(driver / 1000) + "." +
-           std::to_string(driver % 1000 / 10) + ", the kernels need " + std::to_string(CUDART_VERSION / 1000);
+    return "the NVIDIA driver is too old: it supports CUDA " + std::to_string(driver / 1000) + "." +
+           std::to_string(driver % 1000 / 10) + ", but the kernels need " + std::to_string(CUDART_VERSION / 1000);
   }
   if (status == cudaErrorNoDevice || (status == cudaSuccess && n_devices == 0))
-    return "there is a driver, but no CUDA device";
+    return "there is an NVIDIA driver, but no CUDA device";
   if (status != cudaSuccess) return std::string("CUDA cannot start: ") + cudaGetErrorString(status);
   cudaDeviceProp device{};
   if (cudaGetDeviceProperties(&device, 0) != cudaSuccess) return "the CUDA device does not answer";
   if (device.major < kLeastMajor) {
     return std::string(device.name) + " has compute capability " + std::to_string(device.major) + "." +
-           std::to_string(device.minor) + ", the kernels need 9.0";
+           std::to_string(device.minor) + ", but the kernels need 9.0";
   }
   if (device.sharedMemPerBlockOptin < kLeastSharedBytes) {
     return std::string(device.name) + " has " + std::to_string(device.sharedMemPerBlockOptin >> 10) +
-           " KB of shared memory a block, the kernels need " + std::to_string(kLeastSharedBytes >> 10);
+           " KB of shared memory per block, but the kernels need " + std::to_string(kLeastSharedBytes >> 10);
   }
   if (device.concurrentManagedAccess == 0)
-    return std::string(device.name) + " does not share memory with the host while it computes";
+    return std::string(device.name) +
+           " does not support memory that the host reads and writes while the device computes (concurrentManagedAccess)";
   // The first use of the device fails if another program uses it exclusively or has left too little memory.
   const cudaError_t begun = cudaFree(nullptr);
   return begun == cudaSuccess ? std::string() : std::string(device.name) + " cannot be used: " + cudaGetErrorString(begun);
@@ -57,8 +58,13 @@ extern "C" __attribute__((visibility("default"))) lathe::kernels::Backend* lathe
     std::snprintf(why, n_why, "%s", text.c_str());
     return nullptr;
   };
-  if (std::string_view(version) != LATHE_CUDA_INTERFACE) return refuse("the module of CUDA kernels is of another build");
+  if (std::string_view(version) != LATHE_CUDA_INTERFACE)
+    return refuse("the module of CUDA kernels belongs to another build of Lathe");
   const std::string refusal = lathe::kernels::cuda::device_refusal();
   if (!refusal.empty()) return refuse(refusal);
-  return new lathe::kernels::cuda::CudaBackend(n_threads);
+  try {
+    return new lathe::kernels::cuda::CudaBackend(n_threads);
+  } catch (const lathe::kernels::cuda::DeviceFailure& failure) {
+    return refuse("the CUDA device cannot be used (" + failure.what + "): " + failure.reason);
+  }
 }

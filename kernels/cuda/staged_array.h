@@ -15,7 +15,7 @@ namespace lathe::kernels::cuda {
 class StagedArray {
  public:
   /// Copies the array in the stream if it has changed. The pointer is valid until the next call; kernels launched before
-  /// that call still read the old contents.
+  /// that call still read the old contents. Errors: throws DeviceFailure if the device has no memory for the copy.
   template <class T>
   const T* on_device(Stream stream, std::span<const T> array) {
     return static_cast<const T*>(copy(stream, std::as_bytes(array)));

@@ -37,12 +37,13 @@ LoadedBackend load_cuda_module(const std::string& driver, const std::vector<std:
     void* const module = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (module == nullptr) return none(std::string("the module of CUDA kernels cannot be opened: ") + dlerror());
     const auto entry = reinterpret_cast<CudaEntry>(dlsym(module, kCudaEntryName));
-    if (entry == nullptr) return none(place.string() + " is no module of CUDA kernels");
+    if (entry == nullptr) return none(place.string() + " is not a module of CUDA kernels");
     char why[kWhyBytes] = {};
     std::unique_ptr<Backend> backend(entry(LATHE_CUDA_INTERFACE, n_threads, why, sizeof why));
     return {.backend = std::move(backend), .why_not = why};
   }
-  return none("the module of CUDA kernels is not there (it is built where nvcc is found): " + words_of_places(places));
+  return none("the module of CUDA kernels was not found (it is built only where nvcc is installed); looked for " +
+              words_of_places(places));
 }
 
 LoadedBackend load_cuda_backend(int n_threads) {

@@ -115,7 +115,9 @@ std::vector<AttentionPoint> measure_attention(Backend& backend, const Ceilings& 
     for (const AttentionStep& step : plan.steps) {
       const Caches caches(backend, plan, kv_type, step);
       if (caches.n_copies() == 0) continue;
-      points.push_back(measure_point(backend, ceilings, plan, kv_type, step, caches));
+      const AttentionPoint point = measure_point(backend, ceilings, plan, kv_type, step, caches);
+      if (backend.take_error()) continue;
+      points.push_back(point);
       if (!report(points.back())) return points;
     }
   }

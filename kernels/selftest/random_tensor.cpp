@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "kernels/formats/element.h"
 
@@ -51,7 +52,7 @@ void RandomTensor::allocate() {
     return;
   }
   buffer_ = backend_->allocate(view_.n_bytes());
-  LATHE_CHECK(buffer_);
+  if (!buffer_) throw std::bad_alloc();
   view_.data = buffer_.data();
 }
 

@@ -23,7 +23,7 @@ class RandomNumbers {
   std::uint64_t state_;
 };
 
-/// A tensor of a floating type with random elements.
+/// A tensor of a floating type with random elements. Errors: throws std::bad_alloc if `backend` has no memory left.
 /// Owns: its elements, in memory of `backend` if one is given, so that its operations may use them.
 class RandomTensor {
  public:

@@ -28,6 +28,7 @@ Copies make_copies(Backend& backend, WeightFormat format, const RooflineMatrix& 
     auto copy = backend.make_packed(format, matrix.n, matrix.k);
     if (!copy) break;
     backend.pack_rows(*copy, 0, weights.view());
+    if (backend.take_error()) break;
     copies.push_back(std::move(copy));
   }
   return copies;
@@ -64,7 +65,9 @@ std::vector<RooflinePoint> measure_roofline(Backend& backend, const Ceilings& ce
       const Copies copies = make_copies(backend, format, matrix, reads_memory ? 1 + kCopiesBytes / bytes : 1);
       if (copies.empty()) continue;
       for (const std::int64_t n_rows : plan.rows) {
-        points.push_back(measure_point(backend, ceilings, matrix, copies, n_rows));
+        RooflinePoint point = measure_point(backend, ceilings, matrix, copies, n_rows);
+        if (backend.take_error()) continue;
+        points.push_back(std::move(point));
         if (!report(points.back())) return points;
       }
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <numeric>
 
 #include "kernels/cpu/isa/isa.h"
@@ -61,7 +63,7 @@ constexpr LinearShape kLinearShapes[] = {
 /// A permutation of k inputs whose neighbours are far apart. Requires: k is no multiple of 11.
 Buffer scattered_inputs(Backend& backend, std::int64_t k) {
   Buffer order = backend.allocate(static_cast<std::size_t>(k) * sizeof(std::int32_t));
-  LATHE_CHECK(order);
+  if (!order) throw std::bad_alloc();
   for (std::int64_t i = 0; i < k; ++i)
     static_cast<std::int32_t*>(order.data())[i] = static_cast<std::int32_t>((11 * i + 5) % k);
   return order;
@@ -69,7 +71,7 @@ Buffer scattered_inputs(Backend& backend, std::int64_t k) {
 
 std::unique_ptr<PackedMatrix> pack(Backend& backend, WeightFormat format, const TensorView& weights) {
   auto matrix = backend.make_packed(format, weights.dim(0), weights.dim(1));
-  LATHE_CHECK(matrix);
+  if (!matrix) throw std::bad_alloc();
   backend.pack_rows(*matrix, 0, weights);
   return matrix;
 }
@@ -123,6 +125,10 @@ class SelfTest {
 
  private:
   void add(OpCheck check) {
+    if (const auto error = backend_.take_error()) {
+      check.op += ": " + error->message;
+      check.max_error = std::numeric_limits<double>::infinity();
+    }
     report_(check);
     checks_.push_back(std::move(check));
   }
@@ -200,8 +206,9 @@ void SelfTest::check_linear(const FormatDescriptor& format, const LinearShape& s
     backend_.linear(got.view(), x.view(), *matrix, shape.has_bias ? bias.view() : no_bias);
     backend_.finish();
   });
-  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) + " n=" +
-                      std::to_string(shape.n) + " k=" + std::to_string(shape.k) + (shape.is_ordered ? " in an order" : ""),
+  OpCheck check{.op = "linear " + std::string(format.name) + " m=" + std::to_string(shape.m) +
+                      " n=" + std::to_string(shape.n) + " k=" + std::to_string(shape.k) +
+                      (shape.is_ordered ? " with an input order" : ""),
                 .max_error = relative_error(got.view(), want.view()),
                 .tolerance = tolerance_of(format),
                 .seconds = seconds,
@@ -341,10 +348,11 @@ void SelfTest::check_attention(const ModelShape& shape, Dtype dtype, const std::
   compare("attention " + name + " " + shape.name, RandomTensor({n_rows, q_columns}, &backend_),
           [&](Backend& backend, const TensorView& to) {
             const Buffer memory = backend.allocate(backend.kv_layer_bytes(kv));
-            LATHE_CHECK(memory);
+            if (!memory) throw std::bad_alloc();
             const KvLayer layer{.data = memory.data(), .shape = kv};
             backend.kv_write(layer, k.view(), v.view(), of.slots);
             backend.attention(to, q.view(), shape.n_heads, layer, of.batch(), form);
+            backend.finish();  // before `memory` is freed
           });
 }
 
@@ -388,7 +396,7 @@ void SelfTest::check_company(const FormatDescriptor& format) {
   const auto matrix = pack(backend_, format.format, weights.view());
   const RandomTensor all({kMost, kN}, &backend_);
   const RandomTensor some({kMost, kN}, &backend_);
-  OpCheck check{.op = "company of a row " + std::string(format.name), .bound = {}};
+  OpCheck check{.op = "batch invariance of a row " + std::string(format.name), .bound = {}};
   check.seconds = best_seconds(0, [&] {
     backend_.linear(all.view(), x.view(), *matrix, {});
     backend_.finish();

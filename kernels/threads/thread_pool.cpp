@@ -2,16 +2,12 @@
 #include "kernels/threads/thread_pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <set>
-#include <string>
-#include <utility>
 
 #include "kernels/api/check.h"
+#include "kernels/threads/pinning.h"
 #include "kernels/threads/spin.h"
 
 namespace lathe::kernels {
@@ -24,57 +20,10 @@ constexpr std::uint32_t kInsideMask = kOpenBit - 1;
 // other threads, perhaps from the one that is waited for, so the budget is halved, down to kMinSpinNs.
 constexpr std::int64_t kStolenNs = 25'000;
 constexpr std::int64_t kMinSpinNs = 2'000;
-// Least number of cores on which workers are pinned: on a smaller machine a pinned worker could not move away from a busy
-// core.
-constexpr int kMinCoresToPin = 4;
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-std::string topology_of(int cpu, const char* file) {
-  std::ifstream in("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/" + file);
-  std::string value;
-  in >> value;
-  return value;
-}
-
-/// Logical processors: one of each physical core first, then their siblings.
-std::vector<int> cpus_by_core(int* n_cores) {
-  std::set<std::pair<std::string, std::string>> seen;
-  std::vector<int> firsts;
-  std::vector<int> siblings;
-  for (const int cpu : allowed_cpus()) {
-    const std::string core = topology_of(cpu, "core_id");
-    const bool is_first = core.empty() || seen.emplace(topology_of(cpu, "physical_package_id"), core).second;
-    (is_first ? firsts : siblings).push_back(cpu);
-  }
-  *n_cores = std::max(1, static_cast<int>(firsts.size()));
-  firsts.insert(firsts.end(), siblings.begin(), siblings.end());
-  return firsts;
-}
-
-void pin(std::jthread& thread, int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  pthread_setaffinity_np(thread.native_handle(), sizeof set, &set);
-}
 
 }  // namespace
 
-int n_physical_cores() {
-  int n_cores = 1;
-  cpus_by_core(&n_cores);
-  return n_cores;
-}
+int n_physical_cores() { return std::max(1, static_cast<int>(physical_cores().size())); }
 
 ThreadPool::ThreadPool(int n_threads)
     : n_threads_(std::max(1, n_threads)), may_spin_(n_threads_ <= static_cast<int>(allowed_cpus().size())) {
@@ -87,16 +36,13 @@ ThreadPool::ThreadPool(int n_threads)
 }
 
 void ThreadPool::start_workers() {
-  int n_cores = 1;
-  const std::vector<int> cpus = cpus_by_core(&n_cores);
-  const bool pins = n_cores >= std::max(n_threads_, kMinCoresToPin);
   for (int thread = 1; thread < n_threads_; ++thread) {
     workers_.emplace_back([this, thread] { worker_loop(thread); });
     char name[16];
     std::snprintf(name, sizeof name, "kernels %d", thread % 1000);
     pthread_setname_np(workers_.back().native_handle(), name);
-    if (pins) pin(workers_.back(), cpus[static_cast<std::size_t>(thread)]);
   }
+  pin_workers(workers_);
 }
 
 ThreadPool::~ThreadPool() { stop_workers(); }

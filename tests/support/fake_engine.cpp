@@ -128,6 +128,10 @@ void FakeEngine::refuse_submits(std::optional<engine::Error> error) {
   const std::lock_guard lock(mutex_);
   submit_error_ = std::move(error);
 }
+void FakeEngine::lose_device(engine::Error error) {
+  const std::lock_guard lock(mutex_);
+  failure_ = submit_error_ = std::move(error);
+}
 void FakeEngine::fail_after(int n_tokens, engine::Error error, std::string held) {
   const std::lock_guard lock(mutex_);
   fail_after_ = n_tokens;
@@ -203,6 +207,16 @@ FakePlan FakeEngine::plan_for(const GenerateRequest& request) const {
   return plan_answer(responder_(request), request, asked > 0 ? std::min(left, asked) : left);
 }
 
+std::optional<engine::Error> FakeEngine::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+engine::BlockWatch FakeEngine::watch_blocks() {
+  n_block_watches_->fetch_add(1);
+  return {n_block_watches_.get(), [count = n_block_watches_](const void*) { count->fetch_sub(1); }};
+}
+
 std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
   const std::lock_guard lock(mutex_);
   auto snapshot = std::make_shared<engine::EngineSnapshot>();
@@ -231,6 +245,7 @@ std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
     }
     snapshot->requests.push_back(std::move(row));
   }
+  if (n_block_watches() == 0) snapshot->blocks = {};
   snapshot->n_blocks_free = fake_.n_blocks - snapshot->n_blocks_used;
   if (const int n = fake_.n_window_blocks; n > 0) {
     const int n_used = std::min(n, snapshot->n_running);

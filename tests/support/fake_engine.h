@@ -2,6 +2,7 @@
 // FakeEngine: an Engine without a model, whose every token, delay and failure a test decides.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -49,6 +50,8 @@ class FakeEngine final : public engine::Engine {
   const engine::ChatTemplate* chat_template() const override { return fake_.has_chat_template ? template_.get() : nullptr; }
   engine::Result<engine::RequestHandlePtr> submit(engine::GenerateRequest request) override;
   std::shared_ptr<const engine::EngineSnapshot> snapshot() const override;
+  engine::BlockWatch watch_blocks() override;
+  std::optional<engine::Error> failure() const override;
   std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override;
   void shut_down(std::chrono::milliseconds grace) override;
 
@@ -60,6 +63,7 @@ class FakeEngine final : public engine::Engine {
   void step(int n_tokens);  ///< while paused: so many tokens for every running request
   void resume();
   void refuse_submits(std::optional<engine::Error> error);
+  void lose_device(engine::Error error);  ///< failure() from now on
   /// Requests from now on; 0: as soon as they run. `held`: text that comes out with the error.
   void fail_after(int n_tokens, engine::Error error, std::string held = {});
   void fail_only(std::uint64_t seed);      ///< of those that fail_after means
@@ -70,6 +74,7 @@ class FakeEngine final : public engine::Engine {
   std::vector<engine::GenerateRequest> submitted() const;
   int n_active() const;  ///< running and waiting
   std::uint64_t n_cancelled() const;
+  int n_block_watches() const { return n_block_watches_->load(); }
   /// Waits until the engine's state fulfils the condition, at most 20 s. The condition is called under the engine's lock.
   bool wait_for_active(int n) const;
 
@@ -97,13 +102,14 @@ class FakeEngine final : public engine::Engine {
   std::chrono::milliseconds token_delay_{0};
   bool paused_ = false, closing_ = false;
   int permits_ = 0;
-  std::optional<engine::Error> submit_error_, run_error_;
+  std::optional<engine::Error> submit_error_, run_error_, failure_;
   int fail_after_ = -1;
   std::string held_;
   std::optional<std::uint64_t> fails_seed_;
   std::int64_t cached_tokens_ = 0;
   float logprob_ = -0.5F;
   std::uint64_t next_id_ = 1, step_ = 0;
+  const std::shared_ptr<std::atomic<int>> n_block_watches_ = std::make_shared<std::atomic<int>>(0);
   std::vector<std::unique_ptr<Active>> active_;  ///< in order of arrival; the first max_num_seqs run
   std::vector<engine::GenerateRequest> submitted_;
   std::vector<engine::SchedulerEvent> events_;

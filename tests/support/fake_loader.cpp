@@ -47,6 +47,8 @@ class CountedEngine final : public engine::Engine {
     return inner_->submit(std::move(request));
   }
   std::shared_ptr<const engine::EngineSnapshot> snapshot() const override { return inner_->snapshot(); }
+  engine::BlockWatch watch_blocks() override { return inner_->watch_blocks(); }
+  std::optional<engine::Error> failure() const override { return inner_->failure(); }
   std::vector<engine::SchedulerEvent> events_since(std::uint64_t& cursor) const override {
     return inner_->events_since(cursor);
   }

@@ -78,7 +78,7 @@ engine::Result<kernels::TensorView> FakeRunner::run(const engine::BatchPlan& pla
   }
   if (script_->n_failures_to_come > 0) {
     --script_->n_failures_to_come;
-    return engine::fail(engine::ErrorCode::internal, "scripted failure");
+    return tl::unexpected(script_->failure);
   }
   check(plan);
   write(plan);

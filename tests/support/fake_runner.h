@@ -22,6 +22,7 @@ struct FakeScript {
   std::int32_t poison = -1;      ///< a context with this token has NaN for logits
   std::int32_t end_poison = -1;  ///< a context that ends in this token has
   std::int32_t barred = -1;      ///< a context with this token has no logit above -inf: no token may follow
+  engine::Error failure{engine::ErrorCode::internal, "scripted failure", {}};  ///< of n_failures_to_come
   std::atomic<int> n_failures_to_come{0};
   std::atomic<int> n_throws_to_come{0};
   std::atomic<int> n_runs{0};

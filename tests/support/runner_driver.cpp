@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "engine/model/decoder/load_weights.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/load_runner.h"
 #include "engine/serve/opened_model.h"
 
@@ -38,6 +39,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   if (!model) std::fprintf(stderr, "%s: %s\n", model.error().where.c_str(), model.error().message.c_str());
   LATHE_CHECK(model.has_value());
   auto backend = backend_of(choice.isa);
+  if (choice.wrap) backend = choice.wrap(std::move(backend));
   backend_ = backend.get();
   const std::int64_t longest = model->config.max_position_embeddings;
   const std::int64_t max_model_len = choice.max_model_len > 0 ? choice.max_model_len : longest;
@@ -69,28 +71,22 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
 
 std::vector<std::vector<float>> RunnerDriver::step(const std::vector<DriverRows>& rows) {
   const int block_size = runner_->limits().block_size;
-  const auto block_of = [&](int sequence, int position) { return sequence + position / block_size * kMaxSequences; };
-  engine::BatchPlan plan;
-  plan.query_start.push_back(0);
-  for (const DriverRows& part : rows) {
-    plan.max_blocks = std::max(plan.max_blocks, (static_cast<int>(part.tokens.size()) + block_size - 1) / block_size);
-  }
-  for (const DriverRows& part : rows) {
+  std::vector<engine::BlockTable> tables(rows.size());
+  engine::BatchBuilder builder({.block_size = block_size});
+  builder.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const DriverRows& part = rows[i];
     const int n_context = static_cast<int>(part.tokens.size());
-    for (int position = n_context - part.n_new; position < n_context; ++position) {
-      plan.logit_rows.push_back(plan.n_rows());
-      plan.token_ids.push_back(part.tokens[static_cast<std::size_t>(position)]);
-      plan.positions.push_back(position);
-      plan.slots.push_back(block_of(part.sequence, position) * block_size + position % block_size);
+    for (int block = 0; block * block_size < n_context; ++block) {
+      tables[i].blocks.push_back(part.sequence + block * kMaxSequences);
     }
-    plan.query_start.push_back(plan.n_rows());
-    plan.context_len.push_back(n_context);
-    plan.rope_choices.push_back(engine::rope_choice(runner_->limits().rope_contexts, std::max(n_context, part.n_reach)));
-    for (int block = 0; block < plan.max_blocks; ++block) {
-      plan.block_tables.push_back(block * block_size < n_context ? block_of(part.sequence, block * block_size) : -1);
-    }
+    builder.add({.table = tables[i],
+                 .token_ids = part.tokens.last(static_cast<std::size_t>(part.n_new)),
+                 .begin = n_context - part.n_new,
+                 .n_logits = part.n_new,
+                 .rope_choice = engine::rope_choice(runner_->limits().rope_contexts, std::max(n_context, part.n_reach))});
   }
-  const auto logits = runner_->run(plan);
+  const auto logits = runner_->run(builder.finish());
   LATHE_CHECK(logits.has_value());
   std::vector<std::vector<float>> result;
   for (std::int64_t i = 0; i < logits->dim(0); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ struct RunnerChoice {
   int block_size = 16, n_blocks = 64, max_rows = 512;
   std::vector<engine::WindowPool> windows{};  ///< for an engine: the driver itself has one group
   std::int64_t max_model_len = 0;             ///< 0: as the checkpoint has it
+  /// Gives the backend to run on, made of the one that `isa` names. Empty: that one.
+  std::function<std::unique_ptr<kernels::Backend>(std::unique_ptr<kernels::Backend>)> wrap{};
 };
 
 /// One sequence's part of a step: `n_new` tokens behind `n_before`.

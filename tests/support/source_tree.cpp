@@ -60,29 +60,6 @@ std::size_t end_of_skipped(const std::string& text, std::size_t i) {
   return i;
 }
 
-/// What stands before a brace decides what it opens.
-enum class Scope { transparent, type, function };
-
-Scope scope_of(const std::string& head) {
-  static const std::regex transparent(R"((^|\W)(namespace|extern)(\W|$))");
-  static const std::regex type(R"(^\s*(template\s*<.*>\s*)?(typedef\s+)?(class|struct|union|enum)\W)");
-  if (std::regex_search(head, transparent) && head.find('(') == std::string::npos) return Scope::transparent;
-  if (std::regex_search(head, type) && head.find('(') == std::string::npos) return Scope::type;
-  return head.find('(') != std::string::npos ? Scope::function : Scope::type;
-}
-
-std::string name_from(const std::string& head) {
-  std::string name = head.substr(0, head.find('('));
-  while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) name.pop_back();
-  const std::size_t space = name.find_last_of(" \n\t*&");
-  return space == std::string::npos ? name : name.substr(space + 1);
-}
-
-std::string one_line(std::string head) {
-  std::replace(head.begin(), head.end(), '\n', ' ');
-  return head;
-}
-
 }  // namespace
 
 int SourceFile::n_lines() const { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
@@ -140,43 +117,6 @@ std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
   }
   std::sort(files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
   return files;
-}
-
-std::vector<Function> functions_of(const SourceFile& file) {
-  const std::string text = without_comments(std::regex_replace(file.text, std::regex(R"((^|\n)\s*#[^\n]*)"), "\n"));
-  std::vector<Function> functions;
-  std::vector<Scope> scopes;
-  std::size_t head_begin = 0;
-  int line = 1;
-  int depth_in_function = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') ++line;
-    if (depth_in_function > 0) {
-      if (c == '{') ++depth_in_function;
-      if (c == '}' && --depth_in_function == 0) {
-        functions.back().n_lines = line - functions.back().line + 1;
-        head_begin = i + 1;
-      }
-      continue;
-    }
-    if (c == ';') head_begin = i + 1;
-    if (c == '}') {
-      if (!scopes.empty()) scopes.pop_back();
-      head_begin = i + 1;
-    }
-    if (c != '{') continue;
-    const std::string head = one_line(text.substr(head_begin, i - head_begin));
-    const Scope scope = scope_of(head);
-    if (scope == Scope::function) {
-      functions.push_back({name_from(head), line, 0});
-      depth_in_function = 1;
-    } else {
-      scopes.push_back(scope);
-      head_begin = i + 1;
-    }
-  }
-  return functions;
 }
 
 }  // namespace lathe::tests

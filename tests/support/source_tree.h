@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repository as the architecture tests read it: files, includes, functions.
+// The repository as the architecture tests read it: files, includes, comments.
 #pragma once
 
 #include <string>
@@ -11,12 +11,6 @@ struct Include {
   std::string path;
   bool quoted = false;
   int line = 0;
-};
-
-struct Function {
-  std::string name;  ///< text before its parameter list, as written
-  int line = 0;
-  int n_lines = 0;  ///< from the opening to the closing brace, both counted
 };
 
 struct SourceFile {
@@ -37,9 +31,6 @@ struct Comment {
 
 /// All .h, .cpp, .inc, .cu and .cuh files below these top-level folders, sorted by path.
 std::vector<SourceFile> read_sources(const std::vector<std::string>& folders);
-
-/// Functions with a body, found by braces after comments and literals are blanked. Lambdas belong to what holds them.
-std::vector<Function> functions_of(const SourceFile& file);
 
 /// Comments that have a line of their own, one entry a line, without the licence.
 std::vector<Comment> comments_of(const SourceFile& file);

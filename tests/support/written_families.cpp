@@ -90,9 +90,9 @@ constexpr std::array kFamilies = {
                   .has_file = false},
     WrittenFamily{
         .name = "gpt2-uneven", .refused = "hidden_act", .unsaid = R"({"activation_function": null})", .has_file = false},
-    WrittenFamily{.name = "gptj", .refused = "GPTJForCausalLM is not written", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "gptj", .refused = "GPTJForCausalLM cannot be written", .is_written = false, .has_file = false},
     WrittenFamily{
-        .name = "gptj-uneven", .refused = "GPTJForCausalLM is not written", .is_written = false, .has_file = false},
+        .name = "gptj-uneven", .refused = "GPTJForCausalLM cannot be written", .is_written = false, .has_file = false},
     WrittenFamily{.name = "granite"},
     WrittenFamily{.name = "granite-uneven", .allowed = 1e-5, .has_file = false},
     WrittenFamily{.name = "internlm2", .left_out = R"({"bias": false})"},
@@ -129,9 +129,10 @@ constexpr std::array kFamilies = {
                   .has_file = false},
     WrittenFamily{.name = "olmo2"},
     WrittenFamily{.name = "olmo2-uneven", .allowed = 1e-5, .has_file = false},
-    WrittenFamily{.name = "opt", .refused = "OPTForCausalLM is not written", .is_written = false, .has_file = false},
-    WrittenFamily{.name = "opt-350m", .refused = "OPTForCausalLM is not written", .is_written = false, .has_file = false},
-    WrittenFamily{.name = "opt-uneven", .refused = "OPTForCausalLM is not written", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "opt", .refused = "OPTForCausalLM cannot be written", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "opt-350m", .refused = "OPTForCausalLM cannot be written", .is_written = false, .has_file = false},
+    WrittenFamily{
+        .name = "opt-uneven", .refused = "OPTForCausalLM cannot be written", .is_written = false, .has_file = false},
     WrittenFamily{.name = "phi"},
     WrittenFamily{.name = "phi-uneven", .refused = "has no name in GGUF files", .is_written = false, .has_file = false},
     WrittenFamily{.name = "phi3"},

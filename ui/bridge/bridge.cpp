@@ -66,7 +66,16 @@ Interests Bridge::visible_interests() const {
   return all;
 }
 
+void Bridge::update_block_watch() {
+  if (!visible_interests().testFlag(Interest::blocks)) {
+    block_watch_.reset();
+  } else if (!block_watch_ && loaded_) {
+    if (const app::EngineLease lease = workbench_.models().lease()) block_watch_ = lease->watch_blocks();
+  }
+}
+
 void Bridge::update_timer() {
+  update_block_watch();
   bool any = false;
   for (auto it = watchers_.begin(); it != watchers_.end(); ++it) {
     const auto* widget = static_cast<const QWidget*>(it.key());
@@ -84,6 +93,7 @@ void Bridge::refresh() {
 void Bridge::tick() {
   QElapsedTimer clock;
   clock.start();
+  update_block_watch();
   look(visible_interests());
   const double ms = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
   tick_ms_ += 0.1 * (ms - tick_ms_);
@@ -125,6 +135,7 @@ void Bridge::look_at_model() {
   if (reloaded || model_status_.state != app::ModelState::ready) {
     loaded_.reset();
     snapshot_.reset();
+    block_watch_.reset();
     rate_points_.clear();
     decode_rate_ = prefill_rate_ = 0;
   }

@@ -23,8 +23,9 @@ struct RatePoint {
   std::uint64_t prefill_tokens, generation_tokens;
 };
 
-/// Kinds of changes that a widget is notified of while it can be seen.
-enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16, sweep = 32 };
+/// Kinds of changes that a widget is notified of while it can be seen; `blocks`: the engine puts the state of each KV block
+/// into snapshots as long as a widget with this interest can be seen.
+enum class Interest : unsigned { model = 1, snapshot = 2, server = 4, requests = 8, log = 16, sweep = 32, blocks = 64 };
 Q_DECLARE_FLAGS(Interests, Interest)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Interests)
 
@@ -78,6 +79,7 @@ class Bridge : public QObject {
   void tick();
   Interests visible_interests() const;
   void update_timer();
+  void update_block_watch();
   void look(Interests what);
   void look_at_model();
   void look_at_snapshot();
@@ -92,6 +94,7 @@ class Bridge : public QObject {
   app::ModelStatus model_status_;
   std::optional<engine::LoadedModel> loaded_;
   std::shared_ptr<const engine::EngineSnapshot> snapshot_;
+  engine::BlockWatch block_watch_;  ///< null: no widget that shows blocks can be seen
   app::ServerStatus server_status_;
   std::uint64_t requests_revision_ = ~std::uint64_t{0};
   app::SweepStatus sweep_status_;

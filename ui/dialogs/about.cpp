@@ -28,9 +28,10 @@ void show_about(const Theme& theme, QWidget* parent) {
                                QFont::DemiBold, TextTone::text));
   const char* lines[] = {
       QT_TRANSLATE_NOOP("About", "A workbench for serving and testing language models on your own computer."),
-      QT_TRANSLATE_NOOP("About",
-                        "Runs here. Nothing is sent anywhere unless you start the server or open a link. No telemetry."),
-      QT_TRANSLATE_NOOP("About", "The window is under the GPL 3 or later; everything below it under Apache 2.0."),
+      QT_TRANSLATE_NOOP(
+          "About",
+          "Lathe runs on this computer. Nothing is sent anywhere unless you start the server or open a link. No telemetry."),
+      QT_TRANSLATE_NOOP("About", "The window is licensed under the GPL 3 or later, everything else under Apache 2.0."),
   };
   int number = 0;
   for (const char* line : lines) {

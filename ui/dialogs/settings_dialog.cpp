@@ -79,10 +79,10 @@ void SettingsDialog::add_switches(QVBoxLayout& column) {
   column.addSpacing(context_.theme.px(10));
   column.addWidget(make_label(context_.theme, QStringLiteral("settings.chat"), tr("Chat and start"), this, 14,
                               QFont::DemiBold, TextTone::text));
-  add_switch(column, "chat/enter_sends", tr("Enter sends, Shift+Enter makes a new line"));
+  add_switch(column, "chat/enter_sends", tr("Enter sends, Shift+Enter starts a new line"));
   add_switch(column, "chat/render_markdown", tr("Show replies formatted"));
   add_switch(column, "general/load_at_start", tr("Load the last model when Lathe opens"));
-  add_switch(column, "general/confirm_close", tr("Ask before closing while requests or a sweep run"));
+  add_switch(column, "general/confirm_close", tr("Ask before closing while requests or a sweep are running"));
 }
 
 Switch* SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const QString& words) {

@@ -157,7 +157,7 @@ void ManualWindow::search() {
   view_->highlight(words.split(QLatin1Char(' '), Qt::SkipEmptyParts));
   if (words.isEmpty()) return list_->show_pages(target().page);
   const int n = list_->show_hits(words);
-  count_->setText(n == 0 ? tr("No section has all of these words")
+  count_->setText(n == 0 ? tr("No section contains all of these words")
                          : counted(static_cast<quint64>(n), tr("section"), tr("sections")));
 }
 

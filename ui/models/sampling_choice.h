@@ -8,36 +8,36 @@
 #include <optional>
 
 #include "app/api/settings.h"
-#include "engine/api/sampling_params.h"
+#include "engine/api/sampling_field.h"
 
 namespace lathe::ui {
 
-/// Values of the dock's rows. A row that is switched off keeps its value for when it is switched on again.
+/// Values of the dock's rows, and the rows that are off. A row that is off keeps its value for when it is switched on again.
 struct SamplingValues {
-  double temperature = 0.8;
-  std::int64_t top_k = 40;
-  double top_p = 0.95, min_p = 0.05;
-  double repetition_penalty = 1.1, presence_penalty = 0.5, frequency_penalty = 0.5;
-  std::int64_t max_tokens = 512;
-  std::int64_t logprobs = 5;
-  bool fixed_seed = false;
-  std::uint64_t seed = 1;
-  std::vector<std::string> stop;
-  /// rows that are switched off, by vLLM's names
-  QSet<QString> off{"repetition_penalty", "presence_penalty", "frequency_penalty", "logprobs"};
+  /// The values of a new profile: the initial values of the rows. This is the preset Balanced.
+  explicit SamplingValues(engine::SamplingTable table = engine::sampling_fields());
+
+  engine::SamplingParams params;
+  QSet<QString> off;  ///< vLLM's names; "seed": each request draws its own
 
   bool operator==(const SamplingValues&) const = default;
 };
+
+/// vLLM's name of a parameter.
+QString name_of(const engine::SamplingField& field);
 
 /// Thread: GUI. Saved in the settings at every change.
 class SamplingChoice : public QObject {
   Q_OBJECT
  public:
-  explicit SamplingChoice(app::Settings& settings, QObject* parent = nullptr);
+  /// Requires: `table`, the parameters that have rows, outlives this object.
+  explicit SamplingChoice(app::Settings& settings, QObject* parent = nullptr,
+                          engine::SamplingTable table = engine::sampling_fields());
+  engine::SamplingTable table() const { return table_; }
 
   const SamplingValues& values() const { return values_; }
   void set_values(const SamplingValues& values);
-  /// The values as the engine takes them: rows that are switched off have their neutral value.
+  /// The values as the engine takes them: parameters that are off or have no row have the default of SamplingParams.
   engine::SamplingParams params() const;
   /// The values for a request that begins now: params() with a newly drawn seed, unless the seed is fixed.
   engine::SamplingParams draw_params();
@@ -65,6 +65,7 @@ class SamplingChoice : public QObject {
   void keep();
 
   app::Settings& settings_;
+  const engine::SamplingTable table_;
   SamplingValues values_;
   QString chosen_;  ///< the preset that the user chose last; "Model": none
   std::optional<SamplingValues> recommended_;

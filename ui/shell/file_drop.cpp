@@ -115,12 +115,13 @@ QString why_no_model(const QStringList& files) {
   const QFileInfo file(files.front());
   const QString name = name_of(files.front());
   if (file.isSymLink() && !file.exists())
-    return FileDrop::tr("%1 is a link to %2, which is not there.").arg(name, file.symLinkTarget());
-  if (!file.exists()) return FileDrop::tr("%1 is not there.").arg(files.front());
-  if (file.isFile()) return FileDrop::tr("%1 is no model. Drop text files on the message field to attach them.").arg(name);
+    return FileDrop::tr("%1 is a link to %2, which does not exist.").arg(name, file.symLinkTarget());
+  if (!file.exists()) return FileDrop::tr("%1 does not exist.").arg(files.front());
+  if (file.isFile())
+    return FileDrop::tr("%1 is not a model. Drop text files on the message field to attach them.").arg(name);
   const std::size_t n = engine::gguf_models_in(files.front().toStdString()).size();
   if (n > 1) return FileDrop::tr("%1 has %2 GGUF models. Drop one of the files.").arg(name).arg(n);
-  return FileDrop::tr("%1 is no model: a model is a folder with config.json and .safetensors files, or a GGUF file.")
+  return FileDrop::tr("%1 is not a model: a model is a folder with config.json and .safetensors files, or a GGUF file.")
       .arg(name);
 }
 

@@ -53,10 +53,9 @@ QString busy_text(int n_requests, const app::SweepStatus& sweep) {
 /// Text about the part of the unfinished work that is saved.
 QString kept_text(int n_requests, const app::SweepStatus& sweep) {
   QStringList words;
-  if (n_requests > 0) words << MainWindow::tr("What was written so far is kept in its chat and marked as stopped.");
+  if (n_requests > 0) words << MainWindow::tr("The text so far is kept in its chat and marked as stopped.");
   if (sweep.runs())
-    words << MainWindow::tr(
-        "What the sweep has measured is kept; the Bench page offers to go on with it at the next start.");
+    words << MainWindow::tr("The results of the sweep are kept; the Bench page offers to continue it at the next start.");
   return words.join(QLatin1Char(' '));
 }
 

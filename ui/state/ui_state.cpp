@@ -68,7 +68,7 @@ void UiState::flush() {
   settings_->sync();
   if (settings_->status() == QSettings::NoError || !problem_.isEmpty()) return;
   problem_ = translated(
-                 "The state of the window cannot be saved: %1 cannot be written. Make the folder writable, or the "
+                 "The state of the window cannot be saved: %1 cannot be written. Make the folder writable; otherwise the "
                  "next window opens as on the first start.")
                  .arg(file_);
 }

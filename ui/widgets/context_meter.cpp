@@ -30,7 +30,7 @@ void ContextMeter::set(qint64 used, qint64 draft, qint64 reserve, qint64 limit) 
   QString words;
   if (limit <= 0) words = tr("no model");
   else {
-    words = tr("%1 used + %2 reply reserve of %3")
+    words = tr("%1 used + %2 reserved for the reply, of %3")
                 .arg(locale.toString(used + draft), locale.toString(reserve), locale.toString(limit));
     if (over()) words = tr("%1, %2 too many").arg(words, locale.toString(used + draft + reserve - limit));
   }

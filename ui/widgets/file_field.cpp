@@ -17,10 +17,10 @@ QString FileField::take_files(const QStringList& files) {
   if (files.size() != 1) return translated("This field takes one file; %1 were dropped.").arg(files.size());
   const QFileInfo file(files.front());
   if (file.isDir()) return translated("%1 is a folder; this field takes a file.").arg(file.fileName());
-  if (!file.exists()) return translated("%1 is not there.").arg(files.front());
+  if (!file.exists()) return translated("%1 does not exist.").arg(files.front());
   if (!file.isFile() || !file.isReadable()) return translated("%1 cannot be read.").arg(file.fileName());
   if (engine::is_gguf_file(files.front().toStdString()))
-    return translated("%1 is a model; this field takes a file of text. Drop models on the Model dock.").arg(file.fileName());
+    return translated("%1 is a model; this field takes a text file. Drop models on the Model dock.").arg(file.fileName());
   setText(file.absoluteFilePath());
   setFocus();
   return {};

@@ -97,11 +97,10 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
                      const std::optional<engine::MemoryUse>& measured) {
   fit_ = fit;
   measured_ = measured;
-  setToolTip(!measured
-                 ? QString()
-                 : tr("Measured: pages of this program that lay in memory after the first step; files are not counted.\n"
-                      "The KV cache takes its pages as requests fill them. Other is also the tokenizer, threads and\n"
-                      "what the window did meanwhile."));
+  setToolTip(!measured ? QString()
+                       : tr("Measured: pages of this program that were in memory after the first step; files are not "
+                            "counted.\nThe KV cache takes its pages as requests fill them. Other includes the tokenizer, "
+                            "threads and\nthe memory that the window used in the meantime."));
   const QLocale locale;
   const std::int64_t tokens = fit.n_blocks * block_size;
   meaning_ =
@@ -293,7 +292,7 @@ void FitBar::paint_measured(QPainter& painter) const {
     painter.drawRoundedRect(QRectF(0, middle - 4, 8, 8), 2, 2);
     paint_row(painter, row, row_of(tr(parts[i].word), parts[i].bytes, numbers_of(*measured_)[i]), false);
   }
-  paint_row(painter, kTableRows - 1, row_of(tr("In all"), fit_->total(), measured_->total()), true);
+  paint_row(painter, kTableRows - 1, row_of(tr("Total"), fit_->total(), measured_->total()), true);
 }
 
 void FitBar::paint_legend(QPainter& painter) const {

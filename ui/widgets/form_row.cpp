@@ -30,7 +30,7 @@ void FormRow::add(QWidget* widget) { row_->addWidget(widget); }
 void FormRow::set_changed(bool changed) {
   if (changed_ == changed) return;
   changed_ = changed;
-  label_->setAccessibleDescription(changed ? tr("changed, not in force yet") : QString());
+  label_->setAccessibleDescription(changed ? tr("changed, not applied yet") : QString());
   update();
 }
 

@@ -175,12 +175,12 @@ QString KvMap::text_for(int index) const {
   const QString head = tr("Block %1").arg(QLocale().toString(index));
   switch (kind_of(block)) {
     case KvCell::free: return tr("%1: free").arg(head);
-    case KvCell::cached: return tr("%1: cached, %2 tokens, nobody uses it now").arg(head).arg(block.n_filled);
+    case KvCell::cached: return tr("%1: cached, %2 tokens, not used by any request").arg(head).arg(block.n_filled);
     case KvCell::shared:
       return tr("%1: shared by %2 requests, %3 tokens").arg(head).arg(block.n_references).arg(block.n_filled);
     case KvCell::reserved:
       return block.owner == 0 ? tr("%1: kept until the batch ends; its request has ended").arg(head)
-                              : tr("%1: reserved by request %2, holds nothing").arg(head).arg(block.owner);
+                              : tr("%1: reserved by request %2, empty").arg(head).arg(block.owner);
     case KvCell::owned: break;
   }
   return tr("%1: request %2, %3 of %4 tokens").arg(head).arg(block.owner).arg(block.n_filled).arg(snapshot_->block_size);

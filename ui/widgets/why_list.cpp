@@ -35,7 +35,7 @@ QColor dot_color(const Tokens& tokens, engine::SchedulerEventKind kind) {
 
 WhyList::WhyList(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("requests.why"));
-  setAccessibleName(tr("Why the scheduler did what it did"));
+  setAccessibleName(tr("Decisions of the scheduler"));
   QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
   policy.setHeightForWidth(true);
   setSizePolicy(policy);

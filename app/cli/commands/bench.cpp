@@ -24,18 +24,19 @@ using engine::Result;
 
 void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
   constexpr int kMaxTokens = 1 << 20;
-  add_number(parser, "--pp", plan.n_prompt, 0, kMaxTokens, "Prompt length in tokens; 0 leaves prompt processing out.");
-  add_number(parser, "--tg", plan.n_generate, 0, kMaxTokens, "Tokens to generate; 0 leaves generation out.");
-  add_number(parser, "--depth", plan.depth, 0, kMaxTokens, "Tokens that each stream has behind it before what is measured.");
+  add_number(parser, "--pp", plan.n_prompt, 0, kMaxTokens, "Prompt length in tokens; 0: do not measure prompt processing.");
+  add_number(parser, "--tg", plan.n_generate, 0, kMaxTokens, "Tokens to generate; 0: do not measure generation.");
+  add_number(parser, "--depth", plan.depth, 0, kMaxTokens,
+             "Tokens that each stream has in the KV cache before the measurement.");
   CLI::Validator streams = CLI::Range(1, 4096);
   streams.description("");
-  parser.add_option("--concurrency", plan.concurrency, "Streams at once, with commas between; without it 1.")
+  parser.add_option("--concurrency", plan.concurrency, "Comma-separated numbers of concurrent streams; default: 1.")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(streams)
       ->type_name("1,4,16");
-  add_number(parser, "--repeats", plan.n_repeats, 1, 1000, "Samples of each measurement, after one that is thrown away.");
-  parser.add_flag("--json", json, "One JSON object on stdout.");
+  add_number(parser, "--repeats", plan.n_repeats, 1, 1000, "Samples of each measurement, after one that is discarded.");
+  parser.add_flag("--json", json, "Print one JSON object on stdout.");
 }
 
 /// Tokens of the longest stream, after the depth: a prompt and one token, or one token and the generated ones.
@@ -44,13 +45,13 @@ std::int64_t context_of(const BenchPlan& plan) { return plan.depth + std::max(pl
 /// Checks the plan before anything is measured.
 Result<void> check(const BenchPlan& plan, const std::string& model) {
   if (plan.n_prompt == 0 && plan.n_generate == 0) {
-    return engine::fail(engine::ErrorCode::invalid_argument, "with --pp 0 and --tg 0 nothing is left to measure");
+    return engine::fail(engine::ErrorCode::invalid_argument, "with --pp 0 and --tg 0 there is nothing to measure");
   }
   LATHE_TRY(const engine::ModelInfo info, engine::inspect_checkpoint(model));
   if (const std::int64_t needed = context_of(plan); needed > info.max_position_embeddings) {
     return engine::fail(
         engine::ErrorCode::invalid_argument,
-        fmt::format("--pp {} and --tg {} at --depth {} need a context of {} tokens, and {} was made for {}", plan.n_prompt,
+        fmt::format("--pp {} and --tg {} at --depth {} need a context of {} tokens, but {} supports {}", plan.n_prompt,
                     plan.n_generate, plan.depth, needed, info.name, info.max_position_embeddings));
   }
   return {};
@@ -62,7 +63,7 @@ void make_room(ModelCommand& command, const BenchPlan& plan, engine::EngineOptio
   if (!command.given("max_num_seqs")) options.max_num_seqs = n_streams;
   if (n_streams > options.max_num_seqs) {
     command.print_note(
-        fmt::format("{} streams, but max_num_seqs is {}: the others wait for their turn", n_streams, options.max_num_seqs));
+        fmt::format("{} streams, but max_num_seqs is {}: the remaining streams wait", n_streams, options.max_num_seqs));
   }
   if (!command.given("max_num_batched_tokens")) {
     options.max_num_batched_tokens = std::max<std::int64_t>(options.max_num_batched_tokens, options.max_num_seqs);
@@ -111,10 +112,10 @@ OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineRe
 std::string table(const engine::LoadedModel& model, const engine::MachineReport& machine,
                   const std::vector<BenchRun>& runs) {
   std::string text = fmt::format("{} in {}; {}", model.name, weights_text(model), machine_line(machine));
-  text += "\n\ntest             streams         tok/s       +-  tok/s a stream\n";
+  text += "\n\ntest             streams         tok/s       +-  tok/s per stream\n";
   for (const BenchRun& run : runs) {
     const double average = mean(run.samples_tok_s);
-    text += fmt::format("{:<17}{:>7}  {:>12.2f} {:>8} {:>15.2f}\n", title_of(run), run.concurrency, average,
+    text += fmt::format("{:<17}{:>7}  {:>12.2f} {:>8} {:>17.2f}\n", title_of(run), run.concurrency, average,
                         run.samples_tok_s.size() > 1 ? fmt::format("{:.2f}", deviation(run.samples_tok_s)) : "-",
                         average / run.concurrency);
   }
@@ -153,6 +154,7 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kBenchCommand = {.name = "bench", .help = "Measure reading and writing speed.", .run = bench};
+extern constexpr Command kBenchCommand = {
+    .name = "bench", .help = "Measure the speed of prompt processing and of generation.", .run = bench};
 
 }  // namespace lathe::app

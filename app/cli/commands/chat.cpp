@@ -23,14 +23,14 @@ constexpr std::chrono::milliseconds kPatience{50};
 constexpr std::string_view kDim = "\x1b[2m", kPlain = "\x1b[0m";  // ECMA-48, SGR
 
 constexpr std::string_view kHelp =
-    "A line is a message of the user; these begin with a slash:\n"
+    "Each line is a user message; commands begin with a slash:\n"
     "  /user TEXT, /assistant TEXT, /system TEXT   add a message without an answer (/system TEXT comes first)\n"
     "  /go            answer now\n"
-    "  /again         drop the last answer and write another\n"
-    "  /undo          drop the last message\n"
+    "  /again         delete the last answer and generate another\n"
+    "  /undo          delete the last message\n"
     "  /set NAME VALUE  change a sampling parameter (temperature, top_p, max_tokens...)\n"
-    "  /show          the conversation so far\n"
-    "  /clear         start over, system prompt kept\n"
+    "  /show          show the conversation so far\n"
+    "  /clear         start over; the system prompt is kept\n"
     "  /help, /quit\n";
 
 class Conversation {
@@ -83,7 +83,7 @@ class Conversation {
     else if (word == "show") show();
     else if (word == "clear") std::erase_if(messages_, [](const ChatMessage& m) { return m.role != "system"; });
     else if (word == "help") terminal_.err << kHelp << std::flush;
-    else refuse(fmt::format("no command /{}; /help lists them", word));
+    else refuse(fmt::format("there is no command /{}; /help lists the commands", word));
   }
 
   void add(const std::string& role, const std::string& text) {
@@ -97,7 +97,7 @@ class Conversation {
   }
 
   void undo() {
-    if (messages_.empty()) return refuse("there is no message to drop");
+    if (messages_.empty()) return refuse("there is no message to delete");
     messages_.pop_back();
   }
 
@@ -138,7 +138,7 @@ class Conversation {
     is_dim_ = false;
     if (event.error) return fail(*event.error);
     if (message.content.empty() && !message.reasoning.empty() && event.finish_reason == engine::FinishReason::length)
-      command_.print_note("[the answer ended within its reasoning; /set max_tokens N lets it go on for longer]");
+      command_.print_note("[the answer ended within its reasoning; /set max_tokens N allows a longer answer]");
     messages_.push_back(std::move(message));
     if (terminal_.in_is_terminal) {
       command_.signals().forget();
@@ -189,7 +189,7 @@ int chat(const std::vector<std::string>& arguments, Terminal& terminal) {
   std::string system;
   OptionFlags sampling_flags;
   command.parser().add_option("--system", system, "System prompt.");
-  sampling_flags.add(command.parser(), engine::sampling_option_table(), {"logprobs", "prompt_logprobs"});
+  sampling_flags.add(command.parser(), engine::sampling_fields(), {"logprobs", "prompt_logprobs"});
   if (const auto code = command.parse(arguments)) return *code;
   engine::SamplingParams checked;
   if (const auto usable = sampling_flags.apply(checked); !usable) return command.fail(usable.error());
@@ -205,6 +205,6 @@ int chat(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kChatCommand = {.name = "chat", .help = "Chat with a model at the terminal.", .run = chat};
+extern constexpr Command kChatCommand = {.name = "chat", .help = "Chat with a model in the terminal.", .run = chat};
 
 }  // namespace lathe::app

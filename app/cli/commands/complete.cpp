@@ -40,18 +40,17 @@ struct CompleteFlags {
 };
 
 void add_flags(CLI::App& parser, CompleteFlags& flags) {
-  parser.add_option("--prompt", flags.prompt, "The text to go on from; control tokens in it are read as such.")
+  parser.add_option("--prompt", flags.prompt, "Text to continue; control tokens in it are read as such.")
       ->group("Prompt, one of");
-  parser.add_option("--prompt-ids", flags.prompt_ids, "The same as token ids, with commas between.")
+  parser.add_option("--prompt-ids", flags.prompt_ids, "The prompt as comma-separated token IDs.")
       ->type_name("1,2,3")
       ->group("Prompt, one of");
-  parser.add_option("--prompt-file", flags.prompt_file, "File with the text; - for standard input.")
-      ->group("Prompt, one of");
-  parser.add_flag("--json", flags.json, "One JSON object on stdout instead of the text.");
-  flags.sampling.add(parser, engine::sampling_option_table());
+  parser.add_option("--prompt-file", flags.prompt_file, "File with the prompt; -: standard input.")->group("Prompt, one of");
+  parser.add_flag("--json", flags.json, "Print one JSON object on stdout instead of the text.");
+  flags.sampling.add(parser, engine::sampling_fields());
   parser.footer(
-      fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling starts from the checkpoint's "
-                  "generation_config.json.",
+      fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling parameters that are not given come from "
+                  "the checkpoint's generation_config.json.",
                   kDefaultMaxTokens));
 }
 
@@ -71,7 +70,7 @@ Result<std::string> read_text(int descriptor, const std::string& name, int inter
   std::optional<std::string> text = LineReader(descriptor, interrupt_fd).rest(kMaxPromptBytes);
   if (!text) return engine::fail(ErrorCode::cancelled, "reading the prompt was stopped", name);
   if (text->size() > kMaxPromptBytes) {
-    return engine::fail(ErrorCode::too_large, fmt::format("the prompt has more than {} MiB", kMaxPromptBytes >> 20), name);
+    return engine::fail(ErrorCode::too_large, fmt::format("the prompt is larger than {} MiB", kMaxPromptBytes >> 20), name);
   }
   return std::move(*text);
 }
@@ -210,6 +209,6 @@ int complete(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kCompleteCommand = {.name = "complete", .help = "Go on from a prompt, once.", .run = complete};
+extern constexpr Command kCompleteCommand = {.name = "complete", .help = "Continue one prompt.", .run = complete};
 
 }  // namespace lathe::app

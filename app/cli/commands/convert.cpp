@@ -24,28 +24,28 @@ struct ConvertFlags {
 void add_flags(CLI::App& parser, ConvertFlags& flags) {
   parser
       .add_option("--output", flags.options.output,
-                  "Folder that is made for the new checkpoint, or a file that ends in .gguf.")
+                  "Folder to create for the new checkpoint, or a file name that ends in .gguf.")
       ->type_name("PATH");
   parser.add_flag("--overwrite", flags.options.overwrite,
-                  "Replace the weights of a checkpoint, or the file, that lies there.");
-  parser.add_flag("--dequantize", flags.dequantize, "Write the numbers that codes stand for, in --dtype.");
-  parser.add_flag("--json", flags.json, "One JSON object on stdout.");
+                  "Replace the weights of an existing checkpoint, or the existing file.");
+  parser.add_flag("--dequantize", flags.dequantize, "Write the numbers that the codes represent, in --dtype.");
+  parser.add_flag("--json", flags.json, "Print one JSON object on stdout.");
   parser.footer(
-      "Tensors keep their names. With --quantization their numbers are rounded as they are when a model is loaded with it. "
-      "A .gguf file holds the codes of int8_g32 (Q8_0) and int4_g32 (Q4_0), and what is codes already stays so if neither "
-      "--quantization nor --dtype is given.");
+      "Tensors keep their names. --quantization rounds their numbers in the same way as a load does. A .gguf file holds the "
+      "codes of int8_g32 (Q8_0) and int4_g32 (Q4_0); tensors that are stored as codes keep them if neither --quantization "
+      "nor --dtype is given.");
 }
 
 /// Refuses to write quantized codes to a folder.
 Result<void> check(const ConvertFlags& flags, const engine::EngineOptions& options) {
-  if (flags.options.output.empty())
-    return engine::fail(ErrorCode::invalid_argument, "there is nothing to write to", "--output");
+  if (flags.options.output.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no output", "--output");
   if (options.quantization == "none" || flags.dequantize || flags.options.output.ends_with(".gguf")) return {};
-  return engine::fail(ErrorCode::invalid_argument,
-                      fmt::format("codes of {} are not written to a folder, only the numbers that they stand for: add "
-                                  "--dequantize; or name a file that ends in .gguf, which holds int8_g32 and int4_g32",
-                                  options.quantization),
-                      "--quantization");
+  return engine::fail(
+      ErrorCode::invalid_argument,
+      fmt::format("a folder cannot hold the codes of {}, only the numbers that they represent: add --dequantize; or give a "
+                  "file name that ends in .gguf, which can hold int8_g32 and int4_g32",
+                  options.quantization),
+      "--quantization");
 }
 
 int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
@@ -84,6 +84,6 @@ int convert(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 extern constexpr Command kConvertCommand = {
-    .name = "convert", .help = "Write a checkpoint in other numbers.", .run = convert};
+    .name = "convert", .help = "Write a checkpoint in another format or number type.", .run = convert};
 
 }  // namespace lathe::app

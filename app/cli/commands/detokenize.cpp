@@ -22,18 +22,19 @@ constexpr engine::JsonLimits kLineLimits{.max_depth = 2, .max_nodes = 16'000'000
 Result<void> check_id(const TokenizerCommand& command, std::int64_t id) {
   const std::int32_t n = command.tokenizer().vocab_size();
   if (id >= 0 && id < n) return {};
-  return engine::fail(ErrorCode::invalid_argument, fmt::format("{} is no id of this vocabulary of {}", id, n));
+  return engine::fail(ErrorCode::invalid_argument, fmt::format("{} is not a token ID of this vocabulary of {}", id, n));
 }
 
 Result<std::vector<std::int32_t>> ids_of_json(const TokenizerCommand& command, std::string_view line) {
   LATHE_TRY(const Json list, engine::parse_json(line, "", kLineLimits));
   if (!list.is_array()) {
-    return engine::fail(ErrorCode::invalid_argument, fmt::format("must be a JSON list of ids, not a {}", list.type_name()));
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("must be a JSON list of token IDs, not a {}", list.type_name()));
   }
   std::vector<std::int32_t> ids;
   for (const Json& item : list) {
     if (!item.is_number_integer()) {
-      return engine::fail(ErrorCode::invalid_argument, fmt::format("item {} is no whole number", ids.size()));
+      return engine::fail(ErrorCode::invalid_argument, fmt::format("item {} is not a whole number", ids.size()));
     }
     const auto id = item.get<std::int64_t>();
     LATHE_TRY_VOID(check_id(command, id));
@@ -53,7 +54,7 @@ Result<std::vector<std::int32_t>> ids_of_text(const TokenizerCommand& command, s
     std::int64_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size()) {
-      return engine::fail(ErrorCode::invalid_argument, fmt::format("\"{}\" is no token id", word.substr(0, 64)));
+      return engine::fail(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a token ID", word.substr(0, 64)));
     }
     LATHE_TRY_VOID(check_id(command, id));
     ids.push_back(static_cast<std::int32_t>(id));
@@ -65,15 +66,14 @@ int detokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
   TokenizerCommand command(kDetokenizeCommand, terminal);
   std::vector<std::string> words;
   bool skip_special = false;
-  command.parser().add_option("IDS", words, "The ids; without them stdin holds them.");
+  command.parser().add_option("IDS", words, "Token IDs; default: read them from stdin.");
   command.parser().add_flag("--skip-special", skip_special, "Leave control tokens out of the text.");
   command.parser().footer(
-      "With --batch each line of stdin is a JSON list of ids, each line of stdout a JSON string. Bytes that are no "
-      "character "
-      "become U+FFFD.");
+      "With --batch each line of stdin is a JSON list of token IDs, and each line of stdout is a JSON string. Bytes that "
+      "are not a character become U+FFFD.");
   if (const auto code = command.open(arguments)) return *code;
   if (command.is_batch() && !words.empty()) {
-    return command.fail({ErrorCode::invalid_argument, "--batch reads its ids from stdin, so IDS mean nothing", ""});
+    return command.fail({ErrorCode::invalid_argument, "--batch reads token IDs from stdin, so IDS has no effect", ""});
   }
   if (command.is_batch()) {
     return command.answer_lines([&](std::string_view line) -> Result<std::string> {
@@ -96,6 +96,6 @@ int detokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 extern constexpr Command kDetokenizeCommand = {
-    .name = "detokenize", .help = "Turn token ids into texts.", .run = detokenize};
+    .name = "detokenize", .help = "Convert token IDs to text.", .run = detokenize};
 
 }  // namespace lathe::app

@@ -33,18 +33,18 @@ struct EmbedFlags {
 };
 
 void add_flags(CLI::App& parser, EmbedFlags& flags) {
-  parser.add_option("--prompt", flags.prompt, "The text; what the tokenizer puts around one is added.")
+  parser.add_option("--prompt", flags.prompt, "Text to embed; the tokenizer adds its special tokens.")
       ->group("Text, one of");
-  parser.add_option("--prompt-ids", flags.prompt_ids, "The same as token ids, with commas between; nothing is added.")
+  parser.add_option("--prompt-ids", flags.prompt_ids, "The text as comma-separated token IDs; nothing is added.")
       ->type_name("1,2,3")
       ->group("Text, one of");
   parser
-      .add_flag("--batch", flags.batch, "Each line of stdin is a JSON string, each line of stdout the JSON of its vector.")
+      .add_flag("--batch", flags.batch,
+                "Each line of stdin is a JSON string; each line of stdout is the JSON of its vector.")
       ->group("Text, one of");
-  parser.add_flag("--json", flags.json, "One JSON object with all numbers on stdout.");
+  parser.add_flag("--json", flags.json, "Print one JSON object with all numbers on stdout.");
   parser.footer(
-      "How states become one vector, and whether it has length 1, is what the folder says in modules.json and "
-      "1_Pooling/config.json.");
+      "The pooling, and whether vectors have length 1, are set by modules.json and 1_Pooling/config.json of the folder.");
 }
 
 Result<void> check(const EmbedFlags& flags) {
@@ -72,7 +72,7 @@ std::string summary(const Embedder& embedder, const Ids& ids, const std::vector<
   const auto shown = std::span(vector).first(std::min(vector.size(), kShown));
   return fmt::format("{} numbers of {} tokens, pooled by {}, length {:.4f}\n{:.6f}{}\n", vector.size(), ids.size(),
                      engine::name_of(embedder.info().pooling), std::sqrt(squares), fmt::join(shown, " "),
-                     shown.size() < vector.size() ? " ... (--json gives all)" : "");
+                     shown.size() < vector.size() ? " ... (--json prints all)" : "");
 }
 
 Result<std::string> answer(Embedder& embedder, std::string_view line) {
@@ -119,6 +119,6 @@ int embed(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kEmbedCommand = {.name = "embed", .help = "Turn texts into vectors.", .run = embed};
+extern constexpr Command kEmbedCommand = {.name = "embed", .help = "Convert texts to vectors.", .run = embed};
 
 }  // namespace lathe::app

@@ -50,9 +50,9 @@ int run_compare(ModelCommand&, const EngineOptions&, const EvalFlags&, const Eva
 
 // THE TABLE of modes.
 constexpr std::array kModes = {
-    EvalMode{"perplexity", "Perplexity of a model on a text.", false, false, run_perplexity},
-    EvalMode{"kl", "How far its distributions stray from those of a reference.", true, false, run_kl},
-    EvalMode{"compare", "Both, for several quantizations of one model.", true, true, run_compare},
+    EvalMode{"perplexity", "Measure the perplexity of a model on a text.", false, false, run_perplexity},
+    EvalMode{"kl", "Measure the divergence of its distributions from those of a reference.", true, false, run_kl},
+    EvalMode{"compare", "Measure both for several quantizations of one model.", true, true, run_compare},
 };
 
 void add_count(CLI::App& parser, const std::string& flag, std::int64_t& value, const std::string& help) {
@@ -62,33 +62,36 @@ void add_count(CLI::App& parser, const std::string& flag, std::int64_t& value, c
 void add_flags(CLI::App& parser, const EvalMode& mode, EvalFlags& flags) {
   parser
       .add_option("--dataset", flags.dataset,
-                  "A text, a JSON list of strings (.json), or JSONL (.jsonl) with \"text\" and, if something stands before "
-                  "it that is read "
-                  "and not predicted, \"given\".")
+                  "A text, a JSON list of strings (.json), or JSONL (.jsonl) with \"text\" and optionally \"given\", a text "
+                  "before it that is read but not predicted.")
       ->type_name("FILE");
-  add_count(parser, "--limit", flags.limit, "The first N texts of a list, or the first N predicted tokens of a plain text.");
-  add_count(parser, "--window", flags.window, "Tokens that are read together; 0: the model's context, at most 2048.");
-  add_count(parser, "--stride", flags.stride, "Tokens that a sliding window moves; 0: half of it.");
+  add_count(parser, "--limit", flags.limit,
+            "Use only the first N texts of a list, or the first N predicted tokens of a plain text.");
+  add_count(parser, "--window", flags.window, "Size of the window in tokens; 0: the model's context, at most 2048.");
+  add_count(parser, "--stride", flags.stride, "Tokens by which a sliding window moves; 0: half of the window.");
   parser
-      .add_option("--protocol", flags.protocol,
-                  "sliding: every token, from half a window at least; cut: the first window of each text; llama.cpp: the "
-                  "second half of each window; auto: cut for a list, sliding for a plain text.")
+      .add_option(
+          "--protocol", flags.protocol,
+          "Tokens that are predicted. sliding: every token, with at least half a window before it; cut: the first window of "
+          "each text; llama.cpp: the second half of each window; auto: cut for a list, sliding for a plain text.")
       ->check(CLI::IsMember({"auto", "sliding", "cut", "llama.cpp"}).description(""))
       ->type_name("NAME");
   if (mode.has_reference) {
-    parser.add_option("--reference-model", flags.reference_model, "Without it: the same model.")->type_name("DIR");
+    parser.add_option("--reference-model", flags.reference_model, "Model of the reference; default: the same model.")
+        ->type_name("DIR");
     parser.add_option("--reference-dtype", flags.reference_dtype, "Number format of the reference.")->type_name("NAME");
     parser.add_option("--reference-quantization", flags.reference_quantization, "Quantization of the reference.")
         ->type_name("NAME");
   }
-  parser.add_flag("--parse-special", flags.parse_special,
-                  "Marks of special tokens in the dataset are these tokens, as in the output of 'lathe template'.");
+  parser.add_flag(
+      "--parse-special", flags.parse_special,
+      "Read special tokens that are written out in the dataset as these tokens, as in the output of 'lathe template'.");
   if (mode.has_list) {
-    parser.add_option("--quantizations", flags.quantizations, "Names with commas between; without it: all.")
+    parser.add_option("--quantizations", flags.quantizations, "Comma-separated quantizations; default: all.")
         ->delimiter(',')
         ->type_name("NAMES");
   }
-  parser.add_flag("--json", flags.json, "One JSON object on stdout.");
+  parser.add_flag("--json", flags.json, "Print one JSON object on stdout.");
 }
 
 EvalProtocol protocol_of(const EvalFlags& flags, bool is_list) {
@@ -97,7 +100,7 @@ EvalProtocol protocol_of(const EvalFlags& flags, bool is_list) {
 }
 
 Result<EvalPlan> plan_of(const EvalFlags& flags) {
-  if (flags.dataset.empty()) return engine::fail(ErrorCode::invalid_argument, "there is no dataset", "--dataset");
+  if (flags.dataset.empty()) return engine::fail(ErrorCode::invalid_argument, "no dataset was given", "--dataset");
   Result<TextDataset> read = read_text_dataset(flags.dataset);
   // Exit code 3 is reserved for problems of models.
   if (!read && read.error().code == ErrorCode::not_found) read.error().code = ErrorCode::invalid_argument;
@@ -188,7 +191,7 @@ std::string_view tail_of(std::string_view text) {
 std::string divergence_text(const DivergenceReport& report) {
   std::string text = fmt::format(
       "reference  {}tested     {}"
-      "KL {:.6f} nats a token ({:.6f} to {:.6f}); median {:.6f}, 90 % {:.6f}, 99 % {:.6f}, largest {:.4f}\n"
+      "KL {:.6f} nats per token ({:.6f} to {:.6f}); median {:.6f}, 90 % {:.6f}, 99 % {:.6f}, largest {:.4f}\n"
       "same best token {:.2f} %\n\nLargest divergences\n",
       perplexity_text(report.reference), perplexity_text(report.tested), report.kl.mean, report.kl.low, report.kl.high,
       report.kl_median, report.kl_90, report.kl_99, report.kl_max, 100 * report.same_best);
@@ -230,11 +233,10 @@ int run_kl(ModelCommand& command, const EngineOptions& options, const EvalFlags&
   const auto reference = reference_of(options, flags);
   if (!reference) return command.fail(reference.error());
   if (*reference == options) {
-    return command.fail(
-        {ErrorCode::invalid_argument,
-         "the model would be compared with itself, which gives 0: name what is tested with --quantization or "
-         "--dtype, or another reference with --reference-model",
-         "--quantization"});
+    return command.fail({ErrorCode::invalid_argument,
+                         "the model would be compared with itself, which gives 0: choose what to test with --quantization "
+                         "or --dtype, or give another reference with --reference-model",
+                         "--quantization"});
   }
   command.warn_of_idle({&options, 1});
   const auto folder = packed_folder(command.workbench().paths());
@@ -319,7 +321,8 @@ int eval(const std::vector<std::string>& arguments, Terminal& terminal) {
   }
   const EvalMode* const mode = find_mode(first);
   if (mode == nullptr) {
-    const std::string problem = first.empty() ? "there is no mode" : fmt::format("no mode '{}'", printable(first, 64));
+    const std::string problem =
+        first.empty() ? "no mode was given" : fmt::format("there is no mode '{}'", printable(first, 64));
     terminal.err << fmt::format("lathe eval: error: {}; one of perplexity, kl, compare ('lathe eval --help')\n", problem);
     return kExitUsage;
   }

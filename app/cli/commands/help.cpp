@@ -118,8 +118,8 @@ int help(const std::vector<std::string>& arguments, Terminal& terminal) {
   CLI::App parser(std::string(kHelpCommand.help), program_name(kHelpCommand));
   std::string topic;
   parser.add_option("TOPIC", topic,
-                    "A page of the manual, a command, an option (--top-k) or a route; without it the list of topics.");
-  parser.footer("On a terminal a page is wrapped to its width, elsewhere it is Markdown.");
+                    "A page of the manual, a command, an option (--top-k) or a route; default: list the topics.");
+  parser.footer("In a terminal a page is wrapped to the width of the terminal; elsewhere it is Markdown.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
   if (topic.empty()) {
     terminal.out << topic_list(terminal.out_is_terminal ? terminal_width() : kUsualWidth);
@@ -130,6 +130,7 @@ int help(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kHelpCommand{"help", "Read the manual: its topics, a page, or the help of a command.", help};
+extern constexpr Command kHelpCommand{"help", "Read the manual: the list of topics, a page, or the help of a command.",
+                                      help};
 
 }  // namespace lathe::app

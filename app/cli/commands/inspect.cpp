@@ -139,7 +139,8 @@ std::string fit_line(const FitAt& at, std::int64_t plain) {
       "{:.1f}{}\n",
       storage, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
       windows, mib(fit.activations), mib(fit.other),
-      at.quantization != "none" && fit.weights >= plain ? "; saves nothing: its groups do not fit these matrices" : "");
+      at.quantization != "none" && fit.weights >= plain ? "; saves nothing, because the groups do not fit these matrices"
+                                                        : "");
 }
 
 std::string chat_text(const ModelInfo& info) {
@@ -168,8 +169,8 @@ std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std
       info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
       chat_text(info));
   if (!info.quantization_scheme.empty()) {
-    const char* const stay =
-        info.stored_layer_quantizations.empty() ? "its matrices stay so, as " : "what can stays so, as ";
+    const char* const stay = info.stored_layer_quantizations.empty() ? "its matrices keep their codes, as "
+                                                                     : "matrices that can keep their codes do, as ";
     text += fmt::format("  quantized    {}; {}\n", printable(info.quantization_scheme),
                         info.stored_quantization.empty() ? "becomes " + info.stored_dtype : stay + info.stored_quantization);
   }
@@ -182,9 +183,9 @@ std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std
 int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kInspectCommand, terminal, {"dtype"});
   bool json = false, measure = false;
-  command.parser().add_flag("--json", json, "One JSON object on stdout.");
+  command.parser().add_flag("--json", json, "Print one JSON object on stdout.");
   command.parser().add_flag("--measure", measure,
-                            "Load it with these options, and say what that took of the memory beside the estimate.");
+                            "Load the model with these options, and compare the memory that it takes with the estimate.");
   if (const auto code = command.parse(arguments)) return *code;
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
@@ -211,6 +212,6 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
 }  // namespace
 
 extern constexpr Command kInspectCommand = {
-    .name = "inspect", .help = "Show what a model is and whether it fits.", .run = inspect};
+    .name = "inspect", .help = "Show what a model is and whether it fits into memory.", .run = inspect};
 
 }  // namespace lathe::app

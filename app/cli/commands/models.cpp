@@ -65,19 +65,20 @@ std::string searched_text(const Library& library) {
   std::string words;
   for (const WatchedFolder& folder : library.folders()) {
     words += fmt::format("  {}{}{}\n", printable(folder.path), folder.kind.empty() ? "" : fmt::format(" ({})", folder.kind),
-                         folder.is_there ? "" : ": not there");
+                         folder.is_there ? "" : ": does not exist");
   }
-  return words.empty() ? "No folder is watched.\n" : "Searched:\n" + words;
+  return words.empty() ? "No folder is searched.\n" : "Searched:\n" + words;
 }
 
 class ModelsCommand {
  public:
   explicit ModelsCommand(Terminal& terminal)
       : terminal_(terminal), parser_(std::string(kModelsCommand.help), program_name(kModelsCommand)) {
-    parser_.add_option("TEXT", text_, "Only models whose name has it.");
-    parser_.add_flag("--json", json_, "One JSON array on stdout.");
-    parser_.add_option("--profile-dir", profile_dir_, "Folder for settings and other files instead of the user's own.");
-    parser_.add_flag("-q,--quiet", quiet_, "No progress on stderr.");
+    parser_.add_option("TEXT", text_, "List only models whose name contains this text.");
+    parser_.add_flag("--json", json_, "Print one JSON array on stdout.");
+    parser_.add_option("--profile-dir", profile_dir_,
+                       "Folder for settings and other files; default: the folders of the user.");
+    parser_.add_flag("-q,--quiet", quiet_, "Print no progress on stderr.");
   }
 
   int run(const std::vector<std::string>& arguments) {
@@ -124,7 +125,7 @@ class ModelsCommand {
   void print_table(const std::vector<ListedModel>& models, const Library& library) {
     if (models.empty()) {
       terminal_.err << (text_.empty() ? "No models found. "
-                                      : fmt::format("No model's name has '{}'. ", printable(text_, 64)))
+                                      : fmt::format("No model has '{}' in its name. ", printable(text_, 64)))
                     << searched_text(library);
       return;
     }
@@ -149,6 +150,6 @@ int models(const std::vector<std::string>& arguments, Terminal& terminal) { retu
 }  // namespace
 
 extern constexpr Command kModelsCommand = {
-    .name = "models", .help = "List the models in the watched folders, by the names that --model takes.", .run = models};
+    .name = "models", .help = "List the models that were found, by the names that --model accepts.", .run = models};
 
 }  // namespace lathe::app

@@ -111,18 +111,18 @@ struct NamedModel {
 
 void add_model(CLI::App& parser, NamedModel& model) {
   parser.add_option("MODEL", model.positional, "The same as --model.");
-  parser.add_option(
-      "--model", model.flag,
-      "Whose shapes are measured: a folder, a GGUF file, or a name that `lathe models` lists; without it those "
-      "of half a billion parameters.");
-  parser.add_option("--profile-dir", model.profile_dir, "Folder for settings and other files instead of the user's own.");
+  parser.add_option("--model", model.flag,
+                    "Model whose shapes are measured: a folder, a GGUF file, or a name that `lathe models` lists; default: "
+                    "the shapes of a model with half a billion parameters.");
+  parser.add_option("--profile-dir", model.profile_dir,
+                    "Folder for settings and other files; default: the folders of the user.");
 }
 
 /// Returns the model's path; empty: none is given. An existing path needs no library.
 engine::Result<std::string> path_of(const NamedModel& model) {
   if (!model.positional.empty() && !model.flag.empty() && model.positional != model.flag) {
     return engine::fail(engine::ErrorCode::invalid_argument,
-                        fmt::format("there are two models: {} and --model {}", model.positional, model.flag));
+                        fmt::format("two models were given: {} and --model {}", model.positional, model.flag));
   }
   const std::string& name = model.flag.empty() ? model.positional : model.flag;
   std::error_code error;
@@ -142,7 +142,7 @@ void warn_of(const std::vector<MachineWarning>& warnings, const engine::Roofline
                  std::count_if(roofline.attention.begin(), roofline.attention.end(), is_above);
   if (n == 0) return;
   terminal.err << fmt::format(
-      "Warning: {} of {} figures are above their roof: the machine was not left alone while its ceilings were measured. "
+      "Warning: {} of {} figures are above their roof, so other programs used the machine while its ceilings were measured. "
       "Measure again when nothing else runs.\n",
       n, roofline.points.size() + roofline.attention.size());
 }
@@ -155,13 +155,14 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
   bool json = false;
   NamedModel named;
   add_model(parser, named);
-  add_list(parser, "--format", request.formats, "Weight formats, with commas between.", "bf16,int8_g32");
-  add_list(parser, "--rows", request.rows, "Rows of a step: streams that decode, or tokens of a prompt.", "1,16,512");
+  add_list(parser, "--format", request.formats, "Comma-separated weight formats.", "bf16,int8_g32");
+  add_list(parser, "--rows", request.rows,
+           "Comma-separated numbers of rows in a step: streams that decode, or tokens of a prompt.", "1,16,512");
   parser.get_option("--rows")->check(CLI::Range(1, 8192).description(""));
-  parser.add_option("--isa", request.isa, "Instruction set; without it the best that the machine has (or LATHE_ISA).");
+  parser.add_option("--isa", request.isa, "Instruction set; default: the best one that the machine has (or LATHE_ISA).");
   add_device(parser, request.device);
-  add_number(parser, "--threads", request.n_threads, 0, 1024, "Threads; 0: one a physical core.");
-  parser.add_flag("--json", json, "One JSON object on stdout.");
+  add_number(parser, "--threads", request.n_threads, 0, 1024, "Number of threads; 0: one per physical core.");
+  parser.add_flag("--json", json, "Print one JSON object on stdout.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
   auto model = path_of(named);
   if (!model) return report(terminal, parser, model.error());
@@ -184,7 +185,7 @@ int roofline(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 extern constexpr Command kRooflineCommand = {
     .name = "roofline",
-    .help = "Measure what binds each matrix product of a model, and its attention, on this machine.",
+    .help = "Measure what limits each matrix product of a model, and its attention, on this machine.",
     .run = roofline};
 
 }  // namespace lathe::app

@@ -54,9 +54,9 @@ int selftest(const std::vector<std::string>& arguments, Terminal& terminal) {
   bool json = false;
   int n_threads = 0;
   std::string device = "cpu", only_isa;
-  parser.add_flag("--json", json, "One JSON object on stdout.");
-  add_number(parser, "--threads", n_threads, 0, 1024, "Threads; 0: one a physical core.");
-  parser.add_option("--isa", only_isa, "Only this instruction set; without it, all that the machine has (or LATHE_ISA).");
+  parser.add_flag("--json", json, "Print one JSON object on stdout.");
+  add_number(parser, "--threads", n_threads, 0, 1024, "Number of threads; 0: one per physical core.");
+  parser.add_option("--isa", only_isa, "Instruction set to check; default: all that the machine has (or LATHE_ISA).");
   add_device(parser, device);
   if (const auto code = parse(parser, arguments, terminal)) return *code;
 

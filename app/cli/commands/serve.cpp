@@ -24,14 +24,14 @@ struct ServeFlags {
 void add_flags(CLI::App& parser, ServeFlags& flags) {
   flags.host = ServerOptions().host;
   flags.port = ServerOptions().port;
-  parser.add_option("--host", flags.host, "Address to listen on; one outside this machine needs a key.")
+  parser.add_option("--host", flags.host, "Address to listen on; an address outside this machine needs a key.")
       ->capture_default_str();
-  add_number(parser, "--port", flags.port, 0, 65535, "Port; 0: a free one.");
-  parser.add_option("--api-key", flags.api_key, "Key that clients must send; also from LATHE_API_KEY or VLLM_API_KEY.")
+  add_number(parser, "--port", flags.port, 0, 65535, "Port to listen on; 0: a free port.");
+  parser.add_option("--api-key", flags.api_key, "Key that clients must send; also read from LATHE_API_KEY or VLLM_API_KEY.")
       ->type_name("TEXT");
   parser
       .add_option("--allowed-hosts", flags.allowed_hosts,
-                  "More names that clients may put in the Host header; without a port they stand for all ports.")
+                  "More names that clients may put in the Host header; a name without a port allows all ports.")
       ->delimiter(',')
       ->allow_extra_args(false);
   parser.add_option("--allowed-origins", flags.allowed_origins, "Web origins that may use the server (CORS).")
@@ -39,7 +39,7 @@ void add_flags(CLI::App& parser, ServeFlags& flags) {
       ->allow_extra_args(false);
   flags.sse_keep_alive_interval = ServerLimits().sse_keep_alive_interval_s;
   add_number(parser, "--sse-keep-alive-interval", flags.sse_keep_alive_interval, 0, 86400,
-             "Seconds of silence after which a stream sends a comment, so that proxies keep it open; 0: never.");
+             "Seconds of silence after which a stream sends a comment, so that proxies keep the connection open; 0: never.");
 }
 
 std::string key_from_environment() {

@@ -63,7 +63,7 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
 }
 
 tl::unexpected<engine::Error> unwritten(ErrorCode code, const std::string& path) {
-  const char* const reason = errno == 0 ? "the disk takes no more" : std::strerror(errno);
+  const char* const reason = errno == 0 ? "the disk is full" : std::strerror(errno);
   return engine::fail(code, fmt::format("the page {} cannot be written: {}", path, reason), "--html");
 }
 
@@ -150,7 +150,7 @@ int verdict(ModelCommand& command, const SweepReport& report) {
   const std::string cells = n == 1 ? std::string("the only cell") : fmt::format("all {} cells", n);
   return command.fail(
       {ErrorCode::internal,
-       fmt::format("nothing was measured: {} failed, the first with: {}", cells, report.cells.begin()->second.error),
+       fmt::format("nothing was measured: {} failed, and the first error is: {}", cells, report.cells.begin()->second.error),
        {}});
 }
 
@@ -164,8 +164,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
     rest.front() = "--plan=" + rest.front();
   if (const auto code = command.parse(rest)) return *code;
   if (flags.resume && flags.journal.empty()) {
-    return command.fail(
-        {ErrorCode::invalid_argument, "there is no journal to go on with: name it with --journal", "--resume"});
+    return command.fail({ErrorCode::invalid_argument, "there is no journal to resume: give it with --journal", "--resume"});
   }
   const Result<SweepPlan> plan = plan_of(command, flags);
   if (!plan) return command.fail(plan.error());
@@ -199,7 +198,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
                << std::flush;
   if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
   if (!report->stopped) return verdict(command, *report);
-  command.print_note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume goes on with {}.", flags.journal));
+  command.print_note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume continues {}.", flags.journal));
   return kExitFailed;
 }
 

@@ -95,16 +95,16 @@ bool has_tools(const OrderedJson& variables) {
 int render_template(const std::vector<std::string>& arguments, Terminal& terminal) {
   CLI::App parser(std::string(kTemplateCommand.help), program_name(kTemplateCommand));
   std::string file, model, name;
-  parser.add_option("FILE", file, "The template.");
-  parser.add_option("--model", model, "Folder of a checkpoint whose template it is; its bos_token and the like are set.")
+  parser.add_option("FILE", file, "File with the template.");
+  parser.add_option("--model", model, "Folder of a checkpoint whose template is rendered, with its bos_token and so on.")
       ->type_name("DIR");
   parser.add_option("--name", name,
-                    "Which of the checkpoint's templates; without it tool_use where a line has tools and there is such a "
+                    "Name of one of the checkpoint's templates; default: tool_use for a line with tools if there is such a "
                     "template, else default.");
   parser.footer(
-      "Each line of stdin is a JSON object, the variables of one rendering: messages, tools, add_generation_prompt...\n"
-      "Each line of stdout is {\"text\": ...}, or {\"error\": ..., \"line\": ..., \"column\": ...}, the place in the "
-      "template.");
+      "Each line of stdin is a JSON object with the variables of one rendering: messages, tools, add_generation_prompt and "
+      "so on.\nEach line of stdout is {\"text\": ...}, or {\"error\": ..., \"line\": ..., \"column\": ...}, with the "
+      "position in the template.");
   if (const auto code = parse(parser, arguments, terminal)) return *code;
   const auto source = read_source(file, model);
   if (!source) return report(terminal, parser, source.error());

@@ -22,12 +22,13 @@ struct TokenizeFlags {
 };
 
 void add_flags(CLI::App& parser, TokenizeFlags& flags) {
-  parser.add_option("TEXT", flags.text, "The text; without it stdin is one.");
-  parser.add_flag("--add-special", flags.add_special, "Add what the tokenizer puts around a text, such as BOS.");
+  parser.add_option("TEXT", flags.text, "Text; default: read it from stdin.");
+  parser.add_flag("--add-special", flags.add_special,
+                  "Add the special tokens that the tokenizer puts around a text, such as BOS.");
   parser.add_flag("--parse-special", flags.parse_special,
-                  "Read control tokens out of the text. Never for text of strangers.");
-  parser.add_flag("--json", flags.json, "The ids as one JSON list instead of a table with the pieces.");
-  parser.footer("With --batch each line of stdin is a JSON string, each line of stdout the list of its ids.");
+                  "Read control tokens that are written out in the text. Do not use it for untrusted text.");
+  parser.add_flag("--json", flags.json, "Print the token IDs as one JSON list instead of a table with the pieces.");
+  parser.footer("With --batch each line of stdin is a JSON string, and each line of stdout is the list of its token IDs.");
 }
 
 Result<std::vector<std::int32_t>> ids_of(const TokenizerCommand& command, const TokenizeFlags& flags,
@@ -59,7 +60,7 @@ int tokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto code = command.open(arguments)) return *code;
   const bool has_text = command.parser().count("TEXT") > 0;
   if (command.is_batch() && has_text) {
-    return command.fail({ErrorCode::invalid_argument, "--batch reads its texts from stdin, so TEXT means nothing", ""});
+    return command.fail({ErrorCode::invalid_argument, "--batch reads its texts from stdin, so TEXT has no effect", ""});
   }
   if (command.is_batch()) {
     return command.answer_lines([&](std::string_view line) { return answer(command, flags, line); });
@@ -77,6 +78,6 @@ int tokenize(const std::vector<std::string>& arguments, Terminal& terminal) {
 
 }  // namespace
 
-extern constexpr Command kTokenizeCommand = {.name = "tokenize", .help = "Turn texts into token ids.", .run = tokenize};
+extern constexpr Command kTokenizeCommand = {.name = "tokenize", .help = "Convert texts to token IDs.", .run = tokenize};
 
 }  // namespace lathe::app

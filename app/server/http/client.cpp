@@ -45,11 +45,11 @@ std::string ServerUrl::authority() const {
 
 engine::Result<ServerUrl> parse_server_url(std::string_view url) {
   constexpr std::string_view kHttp = "http://";
-  if (url.starts_with("https://")) return refuse(url, "is https, which is not spoken: reach it through a tunnel or proxy");
+  if (url.starts_with("https://")) return refuse(url, "is an https URL, which is not supported: use a tunnel or a proxy");
   if (!url.starts_with(kHttp)) return refuse(url, "does not begin with http://");
   const bool has_odd =
       std::any_of(url.begin(), url.end(), [](char c) { return c <= ' ' || c > '~' || c == '@' || c == '?' || c == '#'; });
-  if (has_odd) return refuse(url, "has characters that are no part of an address");
+  if (has_odd) return refuse(url, "has characters that are not allowed in an address");
   std::string_view rest = url.substr(kHttp.size());
   ServerUrl parsed{.host = {}, .port = "80", .path = std::string(rest.substr(std::min(rest.find('/'), rest.size())))};
   rest = rest.substr(0, rest.find('/'));
@@ -124,7 +124,7 @@ class Exchange {
     stream_ = std::make_unique<beast::tcp_stream>(state_.context);
     stream_->expires_after(state_.limits.connect);
     const auto [refused, place] = co_await stream_->async_connect(places, kResult);
-    if (refused) co_return fail("does not take a connection", refused);
+    if (refused) co_return fail("does not accept a connection", refused);
     error_code ignored;
     stream_->socket().set_option(tcp::no_delay(true), ignored);
     co_return true;
@@ -136,7 +136,7 @@ class Exchange {
     const std::string message = text();
     stream_->expires_after(state_.limits.silence);
     const auto [broken, n_written] = co_await asio::async_write(*stream_, asio::buffer(message), kResult);
-    if (broken) co_return fail("closed the connection before it had the request", broken);
+    if (broken) co_return fail("closed the connection before it received the request", broken);
     do {
       parser_.emplace();
       parser_->body_limit(boost::none);
@@ -166,7 +166,7 @@ class Exchange {
     if (broken == beast::http::error::need_buffer) broken = {};
     const std::size_t n = piece_.size() - parser_->get().body().size;
     if (n > 0) events_.on_piece(std::string_view(piece_.data(), n));
-    if (broken) co_return fail("broke off its answer", broken);
+    if (broken) co_return fail("cut off its answer", broken);
     co_return true;
   }
 

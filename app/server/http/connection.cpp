@@ -5,33 +5,25 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <exception>
 #include <optional>
 
 #include "app/server/http/deadline.h"
 #include "app/server/http/news.h"
 #include "app/server/http/peer_state.h"
+#include "app/server/http/request_reader.h"
 #include "app/server/http/worker_call.h"
 
 namespace lathe::app::http {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
 using asio::ip::tcp;
 using boost::system::error_code;
 using namespace asio::experimental::awaitable_operators;
-using Parser = beast::http::request_parser<beast::http::string_body>;
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
-// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await, so refusals are named objects.
-const Refusal kSlowHeader{408, "the header did not arrive in time"};
 
-constexpr std::size_t kBufferBytes = 64u << 10;  // limit of the bytes read ahead of the parser
 // Limit of the bytes discarded after a refusal, so that the client can read it.
 constexpr std::size_t kLingerBytes = 64u << 20;
 constexpr std::chrono::milliseconds kLingerTime{2'000};
@@ -39,21 +31,14 @@ constexpr std::chrono::seconds kDrainTime{10};  // limit for cancelled work to e
 constexpr std::chrono::milliseconds kPeekInterval{50};
 constexpr std::chrono::milliseconds kProbeInterval{1'000};  // pause after the first probe; each later pause is twice as long
 
-std::string_view view(const beast::flat_buffer& buffer) {
-  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
-}
-
-/// True if the bytes are malformed; false if the client has gone.
-bool is_malformed(const error_code& code) {
-  using beast::http::error;
-  return code.category() == make_error_code(error::bad_chunk).category() && code != error::partial_message &&
-         code != error::end_of_stream;
-}
-
 class ServedConnection final : public Connection {
  public:
   ServedConnection(tcp::socket socket, ConnectionHub& hub)
-      : socket_(std::move(socket)), hub_(hub), deadline_(socket_), news_(socket_.get_executor()), buffer_(kBufferBytes) {}
+      : socket_(std::move(socket)),
+        hub_(hub),
+        deadline_(socket_),
+        news_(socket_.get_executor()),
+        reader_(socket_, deadline_, hub.limits, head_) {}
 
   asio::awaitable<void> run() override;
   void finish_soon() override;
@@ -67,6 +52,7 @@ class ServedConnection final : public Connection {
   asio::awaitable<bool> read_body();
   asio::awaitable<Step> serve();
   asio::awaitable<Step> send(Response response);
+  /// gcc 12 destroys a temporary aggregate twice when it is an argument inside co_await, so `refusal` is a named object.
   asio::awaitable<void> refuse(const RequestHead* head, const Refusal& refusal);
   asio::awaitable<Step> answer(std::unique_ptr<PendingResponse> pending);
   asio::awaitable<Step> answer(std::unique_ptr<PieceStream> stream);
@@ -76,7 +62,6 @@ class ServedConnection final : public Connection {
   asio::awaitable<void> drain_cancelled(Pending& pending, std::function<bool()> over);
   asio::awaitable<void> client_gone(std::function<void()> probe);
   asio::awaitable<bool> write(std::string_view bytes);
-  asio::awaitable<std::size_t> read_some();
   asio::awaitable<void> linger();
   template <class Job>
   asio::awaitable<void> on_worker(Job work) {
@@ -86,23 +71,18 @@ class ServedConnection final : public Connection {
   void send_early_byte();
   News::Time silent_until() const;
   Response take(PendingResponse& pending) const;
-  std::optional<Refusal> parse_head(std::size_t size);
-  void take_head();
-  Refusal body_too_large() const;
   void begin(Pending& pending);
   void answered(int status);
   void end(Pending& pending);
-  bool keep_alive() const { return !too_large_ && parser_->keep_alive() && !hub_.stopping; }
+  bool keep_alive() const { return reader_.keep_alive() && !hub_.stopping; }
 
   tcp::socket socket_;
   ConnectionHub& hub_;
   Deadline deadline_;
   News news_;
-  beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;  // parser of the current request
   RequestHead head_;
+  RequestReader reader_;
   std::vector<Field> extra_fields_;
-  std::optional<Refusal> too_large_;
   Pending* pending_ = nullptr;
   std::function<void(int)> on_answered_;  // belongs to the pending work, which may be destroyed before the call
   bool first_request_ = true, receiving_ = false, interrupted_ = false;
@@ -153,14 +133,6 @@ void ServedConnection::close() {
 
 // ---- bytes
 
-asio::awaitable<std::size_t> ServedConnection::read_some() {
-  const auto space = buffer_.prepare(std::min<std::size_t>(16u << 10, kBufferBytes - buffer_.size()));
-  const auto [error, n] = co_await socket_.async_read_some(space, kResult);
-  if (error) co_return 0;
-  buffer_.commit(n);
-  co_return n;
-}
-
 asio::awaitable<bool> ServedConnection::write(std::string_view bytes) {
   bool whole = true;
   while (!bytes.empty() && whole) {
@@ -181,8 +153,7 @@ asio::awaitable<void> ServedConnection::linger() {
   socket_.shutdown(tcp::socket::shutdown_send, ignored);
   deadline_.arm(kLingerTime);
   for (std::size_t thrown = 0; thrown < kLingerBytes && !hub_.stopping;) {
-    buffer_.clear();
-    const std::size_t n = co_await read_some();
+    const std::size_t n = co_await reader_.discard_some();
     if (n == 0) break;
     thrown += n;
   }
@@ -192,89 +163,19 @@ asio::awaitable<void> ServedConnection::linger() {
 // ---- reading a request
 
 asio::awaitable<bool> ServedConnection::read_head() {
-  bool begun = buffer_.size() > 0;
-  deadline_.arm(begun || first_request_ ? hub_.limits.header_timeout : hub_.limits.idle_timeout);
-  HeadScan scan;
-  for (;;) {
-    while (view(buffer_).starts_with("\r\n")) buffer_.consume(2);  // RFC 9112, 2.2: empty lines before a request are skipped
-    scan = view(buffer_) == "\r" ? HeadScan{} : scan_head(view(buffer_), hub_.limits);
-    if (scan.size > 0 || scan.refusal) break;
-    if (co_await read_some() == 0) {
-      const bool slow = deadline_.expired();
-      deadline_.disarm();
-      if (slow && begun) co_await refuse(nullptr, kSlowHeader);
-      co_return false;
-    }
-    if (!begun && !first_request_) deadline_.arm(hub_.limits.header_timeout);
-    begun = true;
-  }
-  deadline_.disarm();
-  if (!scan.refusal) scan.refusal = check_head(view(buffer_).substr(0, scan.size), hub_.limits);
-  if (!scan.refusal) scan.refusal = parse_head(scan.size);
-  if (!scan.refusal) co_return true;
-  co_await refuse(nullptr, *scan.refusal);
-  co_await linger();
-  co_return false;
-}
-
-/// Passes the checked head to the parser. A declared length above the limit is refused later, after the client is
-/// authenticated.
-std::optional<Refusal> ServedConnection::parse_head(std::size_t size) {
-  parser_.emplace();
-  parser_->header_limit(static_cast<std::uint32_t>(hub_.limits.header_bytes + 1024));
-  parser_->body_limit(hub_.limits.body_bytes);
-  error_code error;
-  buffer_.consume(parser_->put(asio::buffer(buffer_.data().data(), size), error));
-  too_large_.reset();
-  if (error == beast::http::error::body_limit) {
-    too_large_ = body_too_large();
-  } else if (error) {
-    return Refusal{400, "the header is malformed: " + error.message()};
-  }
-  if (!split_target(std::string(parser_->get().target()), head_)) {
-    return Refusal{400, "the target is neither a path nor an http address"};
-  }
-  take_head();
-  return std::nullopt;
-}
-
-Refusal ServedConnection::body_too_large() const {
-  return {413, "the body has more than " + std::to_string(hub_.limits.body_bytes) + " bytes"};
-}
-
-void ServedConnection::take_head() {
-  const auto& message = parser_->get();
-  head_.method = std::string(message.method_string());
-  head_.minor_version = message.version() == 10 ? 0 : 1;
-  head_.fields.clear();
-  for (const auto& field : message) head_.fields.push_back({std::string(field.name_string()), std::string(field.value())});
+  const ReadEnd result = co_await reader_.read_head(first_request_);
+  if (result == ReadEnd::late || result == ReadEnd::refused) co_await refuse(nullptr, reader_.refusal());
+  if (result == ReadEnd::refused) co_await linger();
+  co_return result == ReadEnd::whole;
 }
 
 asio::awaitable<bool> ServedConnection::read_body() {
-  const bool expected = equal_ignoring_case(head_.value("Expect"), "100-continue") && head_.minor_version == 1;
-  if (expected && !parser_->is_done() && buffer_.size() == 0 && !co_await write("HTTP/1.1 100 Continue\r\n\r\n"))
-    co_return false;
-  parser_->eager(true);  // else each chunk, even of one byte, costs an iteration of this loop and a timer
-  error_code error;
-  while (!parser_->is_done() && !error) {
-    deadline_.arm(hub_.limits.body_idle_timeout);
-    const auto [result, n] = co_await beast::http::async_read_some(socket_, buffer_, *parser_, kResult);
-    error = result;
-  }
-  const bool slow = deadline_.expired();
-  deadline_.disarm();
-  if (!error) co_return true;
-  std::optional<Refusal> refusal;
-  if (error == beast::http::error::body_limit) {
-    refusal = body_too_large();
-  } else if (slow) {
-    refusal = Refusal{408, "the body did not arrive in time"};
-  } else if (is_malformed(error)) {
-    refusal = Refusal{400, "the body is malformed: " + error.message()};
-  }
-  answered(refusal ? refusal->status : 499);
-  if (!refusal) co_return false;
-  co_await refuse(&head_, *refusal);
+  if (reader_.awaits_continue() && !co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
+  const ReadEnd result = co_await reader_.read_body();
+  if (result == ReadEnd::whole) co_return true;
+  answered(result == ReadEnd::gone ? 499 : reader_.refusal().status);
+  if (result == ReadEnd::gone) co_return false;
+  co_await refuse(&head_, reader_.refusal());
   co_await linger();
   co_return false;
 }
@@ -289,7 +190,7 @@ asio::awaitable<void> ServedConnection::refuse(const RequestHead* head, const Re
 
 asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response) {
   response.fields.insert(response.fields.end(), extra_fields_.begin(), extra_fields_.end());
-  const bool unread = too_large_ || !parser_->is_done();
+  const bool unread = reader_.is_unread();
   const bool keep = keep_alive() && !unread;
   const std::string length =
       response.status == 204 ? std::string() : "Content-Length: " + std::to_string(response.body.size());
@@ -306,12 +207,12 @@ asio::awaitable<ServedConnection::Step> ServedConnection::send(Response response
 asio::awaitable<ServedConnection::Step> ServedConnection::serve() {
   Screening screening = hub_.handler.screen(head_);
   extra_fields_ = std::move(screening.fields);
-  if (!screening.refusal && too_large_) screening.refusal = hub_.handler.refuse(&head_, *too_large_);
+  if (!screening.refusal && reader_.too_large()) screening.refusal = hub_.handler.refuse(&head_, *reader_.too_large());
   if (screening.refusal) co_return co_await send(std::move(*screening.refusal));
   if (!co_await read_body()) co_return Step::last;
   receiving_ = false;
 
-  Request request{head_, std::move(parser_->get().body())};
+  Request request{head_, reader_.take_body()};
   Reply reply;
   if (screening.quick) {
     reply = hub_.handler.handle(std::move(request));

@@ -162,15 +162,15 @@ Result<std::vector<std::string>> content_codings(const RequestHead& head) {
       if (name == "x-gzip") name = "gzip";
       if (coding_of(name) == nullptr) {
         return engine::fail(ErrorCode::invalid_argument,
-                            fmt::format("the Content-Encoding \"{}\" is not understood; send {} or the body as it is", name,
-                                        kContentCodings));
+                            fmt::format("the Content-Encoding \"{}\" is not supported; send {} or the body without encoding",
+                                        name, kContentCodings));
       }
       codings.push_back(std::move(name));
     }
   }
   if (codings.size() > kMostCodings) {
-    return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("the body has {} content codings; at most {} are taken", codings.size(), kMostCodings));
+    return engine::fail(ErrorCode::invalid_argument, fmt::format("the body has {} content codings; at most {} are accepted",
+                                                                 codings.size(), kMostCodings));
   }
   return codings;
 }

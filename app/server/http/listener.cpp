@@ -49,7 +49,7 @@ engine::Error bind_error(const error_code& error, const ListenerOptions& options
   if (error == asio::error::access_denied)
     return {ErrorCode::forbidden, "port " + port + " is reserved for the system; choose one from 1024 to 65535", "port"};
   if (error == boost::system::errc::address_not_available)
-    return {ErrorCode::invalid_argument, "this machine has no address " + options.host, "host"};
+    return {ErrorCode::invalid_argument, "this machine does not have the address " + options.host, "host"};
   return {ErrorCode::invalid_argument, "cannot listen on " + options.host + ":" + port + ": " + error.message(), "host"};
 }
 
@@ -147,7 +147,7 @@ asio::awaitable<void> AsioListener::serve(tcp::socket socket) {
   try {
     co_await connection->run();
   } catch (const std::exception& error) {
-    report(std::string("a connection ended by an exception: ") + error.what());
+    report(std::string("an exception ended a connection: ") + error.what());
   }
   connection->close();
   hub_.connections.erase(connection.get());
@@ -208,7 +208,7 @@ engine::Result<std::unique_ptr<Listener>> Listener::open(const ListenerOptions& 
   } catch (const std::system_error& error) {
     return engine::fail(ErrorCode::resource_exhausted,
                         "the server needs " + std::to_string(options.n_workers + 1) + " threads: " + error.code().message() +
-                            "; close something, or raise the limits of this process",
+                            "; close other programs, or raise the limits of this process",
                         "threads");
   }
 }

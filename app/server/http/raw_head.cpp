@@ -32,13 +32,13 @@ std::optional<Refusal> check_request_line(std::string_view line, const Limits& l
   const std::size_t first = line.find(' '), last = line.rfind(' ');
   if (first == line.npos || first == last) return bad("the request line is not \"METHOD target HTTP/1.1\"");
   const std::string_view version = line.substr(last + 1), target = line.substr(first + 1, last - first - 1);
-  if (!is_token(line.substr(0, first))) return bad("the method has characters that a method may not have");
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad("only HTTP/1.1 and HTTP/1.0 are spoken here");
+  if (!is_token(line.substr(0, first))) return bad("the method has characters that are not allowed in a method");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad("only HTTP/1.1 and HTTP/1.0 are supported");
   if (target.empty() || !std::all_of(target.begin(), target.end(), [](char c) { return c > 0x20 && c < 0x7f; })) {
-    return bad("the target has blanks or bytes that a target may not have");
+    return bad("the request target has spaces or bytes that are not allowed in a target");
   }
   if (target.size() > limits.line_bytes)
-    return Refusal{414, "the target has more than " + std::to_string(limits.line_bytes) + " bytes"};
+    return Refusal{414, "the request target has more than " + std::to_string(limits.line_bytes) + " bytes"};
   return std::nullopt;
 }
 
@@ -56,7 +56,7 @@ struct Framing {
     }
     if (equal_ignoring_case(name, "transfer-encoding")) {
       ++n_transfer_encoding;
-      if (!equal_ignoring_case(value, "chunked")) return bad("the only Transfer-Encoding served is chunked");
+      if (!equal_ignoring_case(value, "chunked")) return bad("the only supported Transfer-Encoding is chunked");
     }
     return std::nullopt;
   }
@@ -64,7 +64,7 @@ struct Framing {
   std::optional<Refusal> verdict(bool is_1_0) const {
     if (n_content_length > 1) return bad("Content-Length is given twice");
     if (n_transfer_encoding > 1) return bad("Transfer-Encoding is given twice");
-    if (n_content_length + n_transfer_encoding > 1) return bad("Content-Length and Transfer-Encoding exclude each other");
+    if (n_content_length + n_transfer_encoding > 1) return bad("Content-Length and Transfer-Encoding cannot both be given");
     if (n_transfer_encoding == 1 && is_1_0) return bad("HTTP/1.0 has no Transfer-Encoding");
     if (n_host > 1) return bad("Host is given twice");
     if (n_host == 0 && !is_1_0) return bad("Host is missing");
@@ -78,7 +78,7 @@ HeadScan scan_head(std::string_view bytes, const Limits& limits) {
   HeadScan scan;
   if (bytes.empty()) return scan;
   if (!is_token_character(bytes.front())) {
-    scan.refusal = bad("this is not an HTTP request; this port speaks plain HTTP/1.1");
+    scan.refusal = bad("this is not an HTTP request; this port accepts plain HTTP/1.1");
     return scan;
   }
   const std::size_t line_end = bytes.find('\n'), end = bytes.find("\r\n\r\n");

@@ -57,7 +57,7 @@ std::string downloads_text(const std::string& folder, std::string_view file) {
   const auto is_its = [&](const std::string& name) { return name.starts_with(file) || name.find('/') != std::string::npos; };
   const auto found = std::find_if(all.begin(), all.end(), is_its);
   if (found == all.end()) return {};
-  return fmt::format("; {:.120} is a download that is not finished: let it finish, or download the model again", *found);
+  return fmt::format("; {:.120} is an unfinished download: let it finish, or download the model again", *found);
 }
 
 }  // namespace lathe::engine

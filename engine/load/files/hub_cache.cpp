@@ -82,15 +82,16 @@ Result<std::optional<HubSnapshot>> find_hub_snapshot(const std::string& folder) 
   }
   const std::vector<DatedFolder> snapshots = snapshots_by_age(repository);
   if (snapshots.empty()) {
-    return fail(ErrorCode::model_refused,
-                "is a repository's folder in the Hugging Face cache without a snapshot: nothing was downloaded yet" +
-                    downloads_text((repository / kSnapshots / "none").string()),
-                repository.filename().string());
+    return fail(
+        ErrorCode::model_refused,
+        "is the folder of a repository in the Hugging Face cache, but it has no snapshot: nothing was downloaded yet" +
+            downloads_text((repository / kSnapshots / "none").string()),
+        repository.filename().string());
   }
   HubSnapshot newest{.path = snapshots.back().path.string(), .warning = {}};
   if (snapshots.size() > 1) {
     newest.warning =
-        fmt::format("{:.200}: refs/main names none of {} snapshots; the newest is opened, {:.100}",
+        fmt::format("{:.200}: refs/main names none of the {} snapshots; the newest one is opened, {:.100}",
                     repository.filename().string(), snapshots.size(), snapshots.back().path.filename().string());
   }
   return std::optional(std::move(newest));

@@ -91,13 +91,13 @@ std::string why_not_found(int error, const fs::path& path) {
   switch (error) {
     case ENOENT:
       if (const std::string target = target_of(path); !target.empty()) {
-        return fmt::format("file is missing: it is a link to {:.200}, and nothing is there", target);
+        return fmt::format("file is missing: it is a link to {:.200}, which does not exist", target);
       }
       return "file is missing" + downloads_text(path.parent_path().string(), path.filename().string());
     case EXDEV: return "leads out of the model folder";
     case ELOOP: return "symbolic links go in a circle, or through /proc";
     case ENAMETOOLONG: return "file name is too long";
-    case EACCES: return "permission denied: the user that runs this program may not read it";
+    case EACCES: return "permission denied: the user who runs this program has no right to read it";
     default: return std::string("cannot be opened: ") + std::strerror(error);
   }
 }
@@ -120,7 +120,7 @@ Result<std::string> only_gguf_in(const ModelFolder& folder) {
   if (names.empty()) return std::string();
   if (names.size() == 1) return names.front();
   return fail(ErrorCode::model_refused,
-              fmt::format("{} GGUF models are here: {:.600}; give the path of one of them", names.size(),
+              fmt::format("the folder has {} GGUF models: {:.600}; give the path of one of them", names.size(),
                           fmt::format("{}", fmt::join(names, ", "))),
               folder.name());
 }
@@ -140,7 +140,7 @@ tl::unexpected<Error> refuse_file(const std::string& path) {
   std::string message =
       fmt::format("{:.300} is a file; give the folder that holds config.json and model.safetensors, or a .gguf file", path);
   if (const auto words = stand_in_for_text(begin_of(path))) message += fmt::format("; it {:.300}", *words);
-  if (is_unfinished_download(path)) message += "; by its name it is a download that is not finished";
+  if (is_unfinished_download(path)) message += "; its name is that of an unfinished download";
   return fail(ErrorCode::model_refused, std::move(message), path);
 }
 
@@ -247,10 +247,10 @@ Result<std::shared_ptr<const MappedFile>> ModelFolder::map(std::string_view file
   const std::string control = std::string(file) + ".aria2";
   LATHE_TRY(FileDescriptor opened, open_file(file));
   if (has(control)) {
-    return fail(
-        ErrorCode::model_refused,
-        fmt::format("its download is not finished, as {:.200} says; let aria2 finish it, or remove that file", control),
-        std::string(file));
+    return fail(ErrorCode::model_refused,
+                fmt::format("its download is not finished, because {:.200} exists; let aria2 finish it, or remove that file",
+                            control),
+                std::string(file));
   }
   return MappedFile::map(opened.release(), std::string(file));
 }
@@ -265,7 +265,7 @@ Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t m
 Result<Json> ModelFolder::read_json(std::string_view file) const {
   LATHE_TRY(const std::string text, read_text(file, kMaxJsonBytes));
   if (text.empty()) {
-    return fail(ErrorCode::model_refused, "is empty (0 bytes): nothing of it was downloaded or written; download it again",
+    return fail(ErrorCode::model_refused, "is empty (0 bytes): its download or writing never began; download it again",
                 std::string(file));
   }
   auto json = parse_python_json(text, file);

@@ -39,7 +39,7 @@ class HeaderReader {
       entries_.back().data_offsets[n_offsets_++] = value;
       return true;
     }
-    return refuse(fmt::format("a number in place of {}", expected()));
+    return refuse(fmt::format("a number instead of {}", expected()));
   }
 
   bool string(std::string& value) {
@@ -48,13 +48,13 @@ class HeaderReader {
       entries_.back().dtype = std::move(value);
       return true;
     }
-    return refuse(fmt::format("a string in place of {}", expected()));
+    return refuse(fmt::format("a string instead of {}", expected()));
   }
 
   bool start_object(std::size_t) {
     if (place_ == Place::outside) return enter(Place::header);
     if (place_ == Place::header) return enter(in_metadata_ ? Place::metadata : Place::entry);
-    return refuse(fmt::format("an object in place of {}", expected()));
+    return refuse(fmt::format("an object instead of {}", expected()));
   }
 
   bool end_object() {
@@ -68,7 +68,7 @@ class HeaderReader {
       n_offsets_ = 0;
       return enter(Place::offsets);
     }
-    return refuse(fmt::format("an array in place of {}", expected()));
+    return refuse(fmt::format("an array instead of {}", expected()));
   }
 
   bool end_array() {
@@ -113,7 +113,7 @@ class HeaderReader {
     if (!in_metadata_) {
       entries_.emplace_back().name = std::move(name);
     } else if (std::exchange(metadata_seen_, true)) {
-      return refuse("__metadata__ is there twice");
+      return refuse("__metadata__ appears twice");
     }
     return true;
   }
@@ -124,7 +124,7 @@ class HeaderReader {
     else if (name == "data_offsets") field_ = Field::offsets;
     else return refuse(fmt::format("unknown field '{:.64}'", name));
     const auto bit = static_cast<unsigned>(field_);
-    if ((fields_seen_ & bit) != 0) return refuse(fmt::format("field '{}' is there twice", name));
+    if ((fields_seen_ & bit) != 0) return refuse(fmt::format("field '{}' appears twice", name));
     fields_seen_ |= bit;
     return true;
   }
@@ -174,13 +174,13 @@ Result<std::vector<SafetensorsEntry>> parse_safetensors_header(std::string_view 
   HeaderReader reader;
   if (!Json::sax_parse(json.begin(), json.end(), &reader)) return refuse(reader.fault(), file, reader.fault_entry());
   if (std::string key; reader.has_twice(key)) {
-    return refuse(fmt::format("key '{:.64}' is there twice", key), file, kMetadata);
+    return refuse(fmt::format("key '{:.64}' appears twice", key), file, kMetadata);
   }
   std::vector<SafetensorsEntry> entries = reader.take_entries();
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto twice =
       std::adjacent_find(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
-  if (twice != entries.end()) return refuse("tensor is there twice", file, twice->name);
+  if (twice != entries.end()) return refuse("tensor appears twice", file, twice->name);
   return entries;
 }
 

@@ -26,8 +26,7 @@ struct Signature {
 // THE TABLE of stand-ins for any file.
 constexpr std::array kSignatures = {
     Signature{"\x1F\x8B", "is a gzip archive; unpack it first (gunzip)"},
-    Signature{"PK\x03\x04",
-              "is a ZIP archive; unpack it first, and if it is a file of PyTorch save the model as safetensors"},
+    Signature{"PK\x03\x04", "is a ZIP archive; unpack it first, or, if it is a PyTorch file, save the model as safetensors"},
     Signature{"\xFD\x37zXZ", "is an xz archive; unpack it first (unxz)"},
     Signature{"\x28\xB5\x2F\xFD", "is a Zstandard archive; unpack it first (unzstd)"},
     Signature{"BZh", "is a bzip2 archive; unpack it first (bunzip2)"},
@@ -39,7 +38,7 @@ constexpr std::array kSignatures = {
 
 // THE TABLE of stand-ins for weights alone.
 constexpr std::array kOtherWeights = {
-    Signature{"GGUF", "is a GGUF file; give it a name that ends in .gguf and open it by that"},
+    Signature{"GGUF", "is a GGUF file; rename it so that its name ends in .gguf, and open it under that name"},
     Signature{"tjgg", "is a GGML file, from before GGUF; convert the model again with a current converter"},
     Signature{"fmgg", "is a GGML file, from before GGUF; convert the model again with a current converter"},
     Signature{"lmgg", "is a GGML file, from before GGUF; convert the model again with a current converter"},
@@ -76,11 +75,11 @@ std::optional<std::string> pointer(std::string_view begin) {
       of_size =
           fmt::format(" of {} bytes", digits.substr(0, std::min(digits.find_first_not_of("0123456789"), std::size_t{20})));
     }
-    return fmt::format("is a Git LFS pointer to a file{}, not the file; fetch it with `git lfs pull`, or {}", of_size,
+    return fmt::format("is a Git LFS pointer to a file{}, not the file itself; fetch it with `git lfs pull`, or {}", of_size,
                        kFetch);
   }
   if (begin.starts_with("/annex/objects/") || (begin.starts_with("../") && begin.find(".git/annex/") < kExcerpt)) {
-    return fmt::format("is a git-annex pointer, not the file; fetch it with `git annex get`, or {}", kFetch);
+    return fmt::format("is a git-annex pointer, not the file itself; fetch it with `git annex get`, or {}", kFetch);
   }
   return std::nullopt;
 }
@@ -89,11 +88,11 @@ std::optional<std::string> page(std::string_view begin) {
   const std::string_view text = without_blanks(begin);
   for (const std::string_view tag : {"<!doctype html", "<html", "<head>", "<body"}) {
     if (!begins_in_any_case(text, tag)) continue;
-    return fmt::format("is an HTML page, as a server sends to sign in or for an error; {} (a gated model needs a token)",
-                       kFetch);
+    return fmt::format(
+        "is an HTML page, such as a sign-in page or an error page of a server; {} (a gated model needs a token)", kFetch);
   }
   if (begins_in_any_case(text, "<?xml") || begins_in_any_case(text, "<error>")) {
-    return fmt::format("is an XML text, as a server sends for an error ({}); {}", excerpt(text), kFetch);
+    return fmt::format("is an XML text, such as the error of a server ({}); {}", excerpt(text), kFetch);
   }
   return std::nullopt;
 }
@@ -136,7 +135,7 @@ std::optional<std::string> stand_in_for_text(std::string_view begin) {
   if (auto words = signature(begin, kSignatures)) return words;
   if (is_utf16_without_mark(begin)) return "is in UTF-16; save it as UTF-8";
   if (begin.size() >= kExcerpt && is_zeros(begin)) {
-    return fmt::format("begins with {} zero bytes, as a file of which not all was downloaded or written; {}", begin.size(),
+    return fmt::format("begins with {} zero bytes, as a partly downloaded or partly written file does; {}", begin.size(),
                        kFetch);
   }
   return std::nullopt;
@@ -144,16 +143,16 @@ std::optional<std::string> stand_in_for_text(std::string_view begin) {
 
 std::optional<std::string> stand_in_for_weights(std::string_view begin, std::uint64_t n_bytes) {
   begin = begin.substr(0, kStandInBytes);
-  if (n_bytes == 0) return fmt::format("is empty (0 bytes): nothing of it was downloaded or written; {}", kFetch);
+  if (n_bytes == 0) return fmt::format("is empty (0 bytes): its download or writing never began; {}", kFetch);
   if (auto words = stand_in_for_text(begin)) return words;
   if (auto words = signature(begin, kOtherWeights)) return words;
   if (is_safetensors(begin))
-    return "is a safetensors file; give it a name that ends in .safetensors, in a folder with config.json";
+    return "is a safetensors file; rename it so that its name ends in .safetensors, in a folder with config.json";
   if (begin.size() > kTarMagicAt && begin.substr(kTarMagicAt).starts_with("ustar"))
     return "is a tar archive; unpack it first (tar -xf)";
   if (n_bytes > kMaxErrorText || !is_text(begin)) return std::nullopt;
   const std::string_view text = without_blanks(begin);
-  return fmt::format("is {} of {} bytes, as a server sends for an error ({}); {}",
+  return fmt::format("is {} of {} bytes, such as the error of a server ({}); {}",
                      text.starts_with('{') || text.starts_with('[') ? "a JSON text" : "a text", n_bytes, excerpt(text),
                      kFetch);
 }
@@ -169,7 +168,7 @@ Error explained_gguf(Error error, std::span<const std::byte> file, const std::st
   const std::string_view begin = begin_of(file);
   if (begin.starts_with("GGUF")) return error;
   auto words = stand_in_for_weights(begin, file.size());
-  return words ? Error{error.code, "is no GGUF file: it " + std::move(*words), name} : error;
+  return words ? Error{error.code, "is not a GGUF file: it " + std::move(*words), name} : error;
 }
 
 }  // namespace lathe::engine

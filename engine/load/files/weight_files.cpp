@@ -190,7 +190,7 @@ class WeightFinder {
     const Index& index = **index_;
     const std::string of_downloads = downloads_text(folder_.path());
     const std::size_t n = index.names.size() - index.missing.size();
-    return fmt::format("file is missing; {} of the {} files that {} names {} here{}", n, index.names.size(), kIndexFile,
+    return fmt::format("file is missing; {} of the {} files that {} names {} present{}", n, index.names.size(), kIndexFile,
                        n == 1 ? "is" : "are", of_downloads.empty() ? "; download the model again" : of_downloads);
   }
 
@@ -212,8 +212,8 @@ class WeightFinder {
   Result<WeightFiles> without_index(std::vector<std::string> names) const {
     WeightFiles files{.names = std::move(names), .weight_map = {}, .missing = {}, .total_size = {}, .warnings = {}};
     if (index_) {
-      files.warnings.push_back(
-          fmt::format("{} is ignored: {:.300}; read instead: {}", kIndexFile, fault_of_index(), list_of(files.names)));
+      files.warnings.push_back(fmt::format("{} is ignored: {:.300}; these files are read instead: {}", kIndexFile,
+                                           fault_of_index(), list_of(files.names)));
     }
     return files;
   }
@@ -222,14 +222,14 @@ class WeightFinder {
     if (there_.size() == 1 && sets.empty()) {
       WeightFiles files{.names = there_, .weight_map = {}, .missing = {}, .total_size = {}, .warnings = {}};
       files.warnings.push_back(
-          fmt::format("{:.200} is taken for {}: no other weights are here", there_.front(), kSingleFile));
+          fmt::format("{:.200} is read as {}: the folder has no other weights", there_.front(), kSingleFile));
       return files;
     }
     if (sets.size() == 1 && sets.front().there.size() == there_.size()) {
       const std::vector<std::string> missing = sets.front().missing();
       const std::string of_downloads = downloads_text(folder_.path());
       return fail(ErrorCode::model_refused,
-                  fmt::format("file is missing{}; {} of {} files {} here{}",
+                  fmt::format("file is missing{}; {} of {} files {} present{}",
                               missing.size() > 1 ? fmt::format(", as {} {}", missing.size() > 2 ? "are" : "is",
                                                                list_of({missing.begin() + 1, missing.end()}))
                                                  : "",
@@ -238,8 +238,8 @@ class WeightFinder {
                   missing.front());
     }
     return fail(ErrorCode::model_refused,
-                fmt::format("{} files of weights and no {} that says which of them make up the model: {}; keep those of one "
-                            "model, or download the index",
+                fmt::format("the folder has {} weight files and no {} that says which of them belong to the model: {}; keep "
+                            "the files of one model, or download the index",
                             there_.size(), kIndexFile, list_of(there_)),
                 folder_.name());
   }

@@ -146,7 +146,7 @@ class ConfigMaker {
       if (is_read(name)) continue;
       LATHE_TRY(const auto value, header_.number(path(name)));
       if (value.value_or(0) != 0) {
-        return refuse(fmt::format("got {}, which is not read from GGUF files of this family", *value), path(name));
+        return refuse(fmt::format("got {}, which cannot be read from GGUF files of this family", *value), path(name));
       }
     }
     return {};
@@ -166,7 +166,7 @@ class ConfigMaker {
     if (turning && family_.partial_rotary && whole > 0) {
       config_["partial_rotary_factor"] = static_cast<double>(*turning) / static_cast<double>(whole);
     } else if (turning && *turning != whole) {
-      return refuse(fmt::format("got {}, expected the size of a head, {}", *turning, whole), path(kKey));
+      return refuse(fmt::format("got {}, expected the head size {}", *turning, whole), path(kKey));
     }
     return {};
   }
@@ -188,7 +188,7 @@ class ConfigMaker {
       return {};
     }
     if (attention.value_or(1) != 1) {
-      return refuse(fmt::format("got {}, which is not read without factors of RoPE", *attention),
+      return refuse(fmt::format("got {}, which needs RoPE factors, and the file has none", *attention),
                     path("rope.scaling.attn_factor"));
     }
     return read_stretch();
@@ -200,7 +200,8 @@ class ConfigMaker {
     if (!type || *type == "none") return {};
     LATHE_TRY(const auto factor, header_.number(path("rope.scaling.factor")));
     if (!factor || (*type != "linear" && *type != "yarn")) {
-      return refuse(fmt::format("\"{:.40}\"{} is not read from GGUF files", *type, factor ? "" : " without a factor"), key);
+      return refuse(fmt::format("\"{:.40}\"{} cannot be read from GGUF files", *type, factor ? "" : " without a factor"),
+                    key);
     }
     Json& scaling = config_["rope_scaling"] = {{"rope_type", *type}, {"factor", *factor}};
     if (*type == "linear") return {};
@@ -268,7 +269,7 @@ Result<std::vector<float>> read_rope_factors(const GgufHeader& header, const Ggu
     return refuse(fmt::format("expected a list of 1 to {} numbers in F32", kMaxFactors));
   }
   const std::uint64_t there = header.data().size(), n = static_cast<std::uint64_t>(tensor.shape[0]);
-  if (tensor.offset > there || n * sizeof(float) > there - tensor.offset) return refuse("lies outside of the file");
+  if (tensor.offset > there || n * sizeof(float) > there - tensor.offset) return refuse("lies outside the file");
   std::vector<float> numbers(n);
   std::memcpy(numbers.data(), header.data().data() + tensor.offset, n * sizeof(float));
   return numbers;

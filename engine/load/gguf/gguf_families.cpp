@@ -307,13 +307,14 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   if (found != nullptr) return found;
   if (is_known) {
     return fail(ErrorCode::model_refused,
-                fmt::format("\"{:.60}\" {} experts is not read from GGUF files", *name, has_experts ? "with" : "without"),
+                fmt::format("\"{:.60}\" {} experts cannot be read from GGUF files", *name, has_experts ? "with" : "without"),
                 where);
   }
-  return fail(ErrorCode::model_refused,
-              fmt::format("\"{:.60}\" is not read from GGUF files ({} are); use the folder of its Hugging Face checkpoint",
-                          *name, listed(&GgufFamily::gguf)),
-              where);
+  return fail(
+      ErrorCode::model_refused,
+      fmt::format("\"{:.60}\" cannot be read from GGUF files (supported: {}); use the folder of its Hugging Face checkpoint",
+                  *name, listed(&GgufFamily::gguf)),
+      where);
 }
 
 Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has_experts) {
@@ -324,7 +325,8 @@ Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has
   }
   if (found != nullptr) return found;
   return fail(ErrorCode::unsupported,
-              fmt::format("{} is not written to GGUF files ({} are)", name, listed(&GgufFamily::name)), "architectures");
+              fmt::format("{} cannot be written to GGUF files (supported: {})", name, listed(&GgufFamily::name)),
+              "architectures");
 }
 
 Json& place_of(Json& config, std::string_view key) {

@@ -31,20 +31,21 @@ Result<std::span<const std::byte>> bytes_of(const GgufHeader& header, const Gguf
   }
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
   if (row % type.block != 0) {
-    return refuse(fmt::format("rows of {} numbers, {} has blocks of {}", row, type.name, type.block), header.file(),
+    return refuse(fmt::format("rows of {} numbers, but {} has blocks of {}", row, type.name, type.block), header.file(),
                   tensor.name);
   }
   const auto n_bytes = checked_product({n / type.block, type.bits / 8});
   if (!n_bytes) return refuse("size overflow", header.file(), tensor.name);
   if (tensor.offset % header.alignment() != 0) {
-    return refuse(fmt::format("offset {} is no multiple of {}", tensor.offset, header.alignment()), header.file(),
+    return refuse(fmt::format("offset {} is not a multiple of {}", tensor.offset, header.alignment()), header.file(),
                   tensor.name);
   }
   const std::uint64_t there = header.data().size(), needed = static_cast<std::uint64_t>(*n_bytes);
   if (tensor.offset > there || needed > there - tensor.offset) {
-    return refuse(fmt::format("truncated: needs {} bytes at {}, the file has {} for all tensors; fetch it again", needed,
-                              tensor.offset, there),
-                  header.file(), tensor.name);
+    return refuse(
+        fmt::format("truncated: needs {} bytes at byte {}, but the file has {} bytes for all tensors; download it again",
+                    needed, tensor.offset, there),
+        header.file(), tensor.name);
   }
   return header.data().subspan(tensor.offset, needed);
 }
@@ -95,7 +96,7 @@ Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const G
   for (const GgufTensor& tensor : header.tensors()) {
     if (is_rope_factor(tensor.name)) continue;  // gguf_config() reads it
     const StoredType* type = find_gguf_type(tensor.type);
-    if (type == nullptr) return refuse(fmt::format("the type {} is not known", tensor.type), header.file(), tensor.name);
+    if (type == nullptr) return refuse(fmt::format("the type {} is unknown", tensor.type), header.file(), tensor.name);
     LATHE_TRY(const auto bytes, bytes_of(header, tensor, *type));
     FamilyName name = family_name_of(family, tensor.name);
     StoredTensor stored{.name = std::move(name.name),
@@ -133,7 +134,8 @@ Result<std::string> name_in_set(const std::string& first, std::int64_t number, s
   if (first.ends_with(end)) {
     return fmt::format("{}-{:05}-of-{:05}.gguf", first.substr(0, first.size() - end.size()), number, n_files);
   }
-  return refuse(fmt::format("is one of {} files; open the one whose name ends in \"{}\", beside the others", n_files, end),
+  return refuse(fmt::format("is one of {} files; open the one whose name ends in \"{}\", in the same folder as the others",
+                            n_files, end),
                 first, "split.count");
 }
 

@@ -75,7 +75,8 @@ class GgufParser {
 
   Result<std::span<const std::byte>> take(std::uint64_t n, std::string_view field) {
     if (n > bytes_.size() - at_) {
-      return refuse(fmt::format("truncated: needs {} bytes at byte {}, {} are there", n, at_, bytes_.size() - at_), field);
+      return refuse(fmt::format("truncated: needs {} bytes at byte {}, but only {} are left", n, at_, bytes_.size() - at_),
+                    field);
     }
     at_ += n;
     return bytes_.subspan(at_ - n, n);
@@ -97,11 +98,12 @@ class GgufParser {
   /// Reads magic and version, then the counts of tensors and of values.
   Result<std::array<std::uint64_t, 2>> read_counts() {
     LATHE_TRY(const auto magic, take(kMagic.size(), "magic"));
-    if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0) return refuse("is no GGUF file", "magic");
+    if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0) return refuse("is not a GGUF file", "magic");
     LATHE_TRY(const auto version, number<std::uint32_t>("version"));
     if (version != 2 && version != 3) {
       const std::uint32_t turned = __builtin_bswap32(version);
-      if (turned >= 1 && turned <= 3) return refuse("is big-endian; make it again for this kind of machine", "version");
+      if (turned >= 1 && turned <= 3)
+        return refuse("is big-endian; convert the model again for little-endian machines", "version");
       return refuse(fmt::format("got {}, expected 2 or 3; convert the model again with a current converter", version),
                     "version");
     }
@@ -122,7 +124,7 @@ class GgufParser {
   }
 
   Result<void> read_items(GgufValue& value, std::string_view key) {
-    if (value.type >= kTypes) return refuse(fmt::format("the type {} of its value is not known", value.type), key);
+    if (value.type >= kTypes) return refuse(fmt::format("the type {} of its value is unknown", value.type), key);
     if (value.type == kList) return refuse("is a list of lists, which no model needs", key);
     const std::size_t begin = at_;
     if (value.type == kText) {
@@ -130,7 +132,8 @@ class GgufParser {
     } else {
       const std::size_t size = kSizes[value.type];
       const std::uint64_t most = (bytes_.size() - at_) / size;
-      if (value.n > most) return refuse(fmt::format("truncated: {} items, the file has room for {}", value.n, most), key);
+      if (value.n > most)
+        return refuse(fmt::format("truncated: {} items, but the rest of the file holds at most {}", value.n, most), key);
       LATHE_TRY_VOID(take(value.n * size, key));
     }
     value.bytes = bytes_.subspan(begin, at_ - begin);
@@ -151,7 +154,7 @@ class GgufParser {
       LATHE_TRY(value.n, number<std::uint64_t>(key));
     }
     LATHE_TRY_VOID(read_items(value, key));
-    if (!header_.values_.emplace(key, value).second) return refuse("is there twice", key);
+    if (!header_.values_.emplace(key, value).second) return refuse("appears twice", key);
     return {};
   }
 
@@ -159,7 +162,7 @@ class GgufParser {
     GgufTensor tensor;
     LATHE_TRY(const std::string_view name, text(kMaxNameBytes, fmt::format("tensor {}", header_.tensors_.size())));
     tensor.name = name;
-    if (!names_.insert(name).second) return refuse("is there twice", name);
+    if (!names_.insert(name).second) return refuse("appears twice", name);
     LATHE_TRY(const auto rank, number<std::uint32_t>(name));
     if (rank > kMaxDimensions) return refuse(fmt::format("{} dimensions, at most {}", rank, kMaxDimensions), name);
     for (std::uint32_t i = 0; i < rank; ++i) {

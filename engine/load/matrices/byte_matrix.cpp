@@ -43,7 +43,7 @@ struct Places {
 Result<CodedTensor> coded_of(const ByteMatrix& matrix, const TensorParts& parts) {
   const StoredTensor& codes = *matrix.codes;
   if (codes.shape.size() != 2 || codes.shape[0] < 1 || codes.shape[1] < 1) {
-    return parts.refuse(codes, fmt::format("shape: got {}, expected outputs, inputs", to_string(codes.shape)));
+    return parts.refuse(codes, fmt::format("shape: got {}, expected [outputs, inputs]", to_string(codes.shape)));
   }
   const std::int64_t n = codes.shape[0], k = codes.shape[1];
   const std::int64_t rows = std::min(matrix.block.rows, n), group = std::min(matrix.block.columns, k);

@@ -92,7 +92,7 @@ std::int64_t room_of(const StoredTensor& scales, std::size_t side, std::int64_t 
 }
 
 Result<CodedTensor> coded_of_packed(const GemvMatrix& matrix, const TensorParts& parts) {
-  LATHE_TRY_VOID(check_words(matrix, parts, "outputs, words", true));
+  LATHE_TRY_VOID(check_words(matrix, parts, "[outputs, words]", true));
   const std::int64_t n = matrix.codes->shape[0], k = matrix.codes->shape[1] * kPerWord;
   CodedTensor coded = described(matrix, n, k);
   const std::int64_t room = room_of(*matrix.scales, 1, coded.n_groups);
@@ -106,7 +106,7 @@ Result<CodedTensor> coded_of_packed(const GemvMatrix& matrix, const TensorParts&
 
 Result<CodedTensor> coded_of_fast(const GemvMatrix& matrix, const TensorParts& parts) {
   const bool is_whole = matrix.codes->shape.size() == 2 && matrix.codes->shape[1] % kFastInputs == 0;
-  LATHE_TRY_VOID(check_words(matrix, parts, "outputs by four, inputs by 64", is_whole));
+  LATHE_TRY_VOID(check_words(matrix, parts, "[outputs / 4, inputs], a multiple of 64 inputs", is_whole));
   const std::int64_t n = matrix.codes->shape[0] * kFastRows, k = matrix.codes->shape[1];
   CodedTensor coded = described(matrix, n, k);
   const std::int64_t room = room_of(*matrix.scales, 0, coded.n_groups);

@@ -105,7 +105,7 @@ Result<CodedTensor> coded_of(const MarlinMatrix& matrix, const TensorParts& part
   const std::vector<std::int64_t>& shape = matrix.codes->shape;
   const std::int64_t words = kTile * matrix.bits / kWordBits;  // words per output in a row of tiles
   if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[1] % (kTileOutputs * words) != 0) {
-    return parts.refuse(*matrix.codes, fmt::format("shape: got {}, expected tiles of {} inputs, {} words for {} outputs",
+    return parts.refuse(*matrix.codes, fmt::format("shape: got {}, expected tiles of {} inputs with {} words for {} outputs",
                                                    to_string(shape), kTile, kTileOutputs * words, kTileOutputs));
   }
   const std::int64_t n = shape[1] / words, k = shape[0] * kTile * (matrix.places != nullptr ? 2 : 1);

@@ -65,7 +65,7 @@ Result<void> join_gemm(std::int64_t group_size, const std::string& module, Tenso
   LATHE_TRY(const StoredTensor* qzeros, parts.of_type(module + ".qzeros", "I32"));
   LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".scales"));
   if (qweight->shape.size() != 2 || qweight->shape[0] < 1 || qweight->shape[1] < 1) {
-    return parts.refuse(*qweight, fmt::format("shape: got {}, expected inputs, words", to_string(qweight->shape)));
+    return parts.refuse(*qweight, fmt::format("shape: got {}, expected [inputs, words]", to_string(qweight->shape)));
   }
   const std::int64_t n = qweight->shape[1] * kPerWord, k = qweight->shape[0];
   const std::int64_t group = group_size < 0 ? k : group_size, n_groups = groups_in(k, group);

@@ -42,11 +42,12 @@ Result<State> read_state(const StoredTensor& tensor, const TensorParts& parts) {
   if (tensor.type->name != "U8") return parts.refuse(tensor, fmt::format("dtype: got {}, expected U8", tensor.type->name));
   const std::string_view text(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   const auto json = parse_json(text, tensor.name);
-  if (!json || !json->is_object()) return parts.refuse(tensor, "is no JSON object");
+  if (!json || !json->is_object()) return parts.refuse(tensor, "is not a JSON object");
   JsonFieldReader reader(*json, fmt::format("{:.200}", tensor.name));
   State state;
   const std::vector<double> shape = reader.numbers("shape", 2, 1, 1 << 30);
-  if (shape.size() != 2) reader.fault("shape", fmt::format("got {} sizes, expected rows and columns", shape.size()));
+  if (shape.size() != 2)
+    reader.fault("shape", fmt::format("got {} sizes, expected the number of rows and of columns", shape.size()));
   state.block = reader.integer("blocksize", 1, kMaxBlock);
   state.nested_block = reader.integer_or("nested_blocksize", 0, 0, kMaxBlock);
   state.offset = static_cast<float>(reader.number_or("nested_offset", 0, -1e30, 1e30));
@@ -106,7 +107,7 @@ Result<void> join_4bit(const std::string& module, const StoredTensor& state_tens
   if (codes == nullptr) return parts.refuse(state_tensor, "missing: the codes that it describes");
   if (!n_weights || std::ssize(codes->bytes) != groups_in(*n_weights, 2)) {
     return parts.refuse(
-        *codes, fmt::format("got {} bytes, expected codes of {} times {} weights", codes->bytes.size(), state.n, state.k));
+        *codes, fmt::format("got {} bytes, expected the codes of {} x {} weights", codes->bytes.size(), state.n, state.k));
   }
   const std::int64_t n_blocks = groups_in(*n_weights, state.block);
   LATHE_TRY(const StoredTensor* map, list_of(parts, name + ".quant_map", "F32", kCodesOf4Bits));
@@ -147,7 +148,7 @@ Result<void> join_8bit(const std::string& module, double threshold, TensorParts&
   LATHE_TRY(const StoredTensor* scales, parts.of_type(module + ".SCB", "F32"));
   const StoredTensor* order = parts.find(module + ".weight_format");
   if (order != nullptr && (order->bytes.size() != 1 || order->bytes[0] != std::byte{0})) {
-    return parts.refuse(*order, "codes that lie otherwise than row after row are not there yet");
+    return parts.refuse(*order, "codes in another order than row by row are not supported");
   }
   LATHE_TRY(CodedTensor coded,
             coded_of({.kind = CodeEncoding::llm_int8, .codes = codes, .scales = scales, .block = {1, kAll}}, parts));
@@ -159,7 +160,7 @@ Result<void> join_8bit(const std::string& module, double threshold, TensorParts&
 Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   const double threshold = config.number_or("llm_int8_threshold", kThreshold, 0, 1e9);
   if (config.boolean_or("llm_int8_has_fp16_weight", false))
-    config.unmet("weights in 16 bits beside the codes (llm_int8_has_fp16_weight)");
+    config.unmet("16-bit weights in addition to the codes (llm_int8_has_fp16_weight)");
   config.note_unknown_keys(kMeaningless);
   LATHE_TRY_VOID(config.finish());
   for (const std::string_view kind : {"nf4", "fp4"}) {

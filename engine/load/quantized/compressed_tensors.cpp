@@ -59,7 +59,7 @@ void read_block(JsonFieldReader& weights, Scheme& scheme) {
   } else if (strategy == "block" && sizes.size() == 2) {
     scheme.block = {static_cast<std::int64_t>(sizes[0]), static_cast<std::int64_t>(sizes[1])};
   } else {
-    weights.unmet(fmt::format("scales shared otherwise (strategy {:.32}, group_size {})", strategy, group));
+    weights.unmet(fmt::format("another sharing of scales (strategy {:.32}, group_size {})", strategy, group));
   }
 }
 
@@ -81,7 +81,7 @@ Result<Scheme> read_weights(const Json& json, const std::string& where, const st
   }
   if (weights.boolean_or("dynamic", false)) weights.unmet("scales that are found while the model runs (dynamic)");
   if (scheme.is_marlin && !scheme.is_symmetric) weights.unmet("zero points in marlin-24 (symmetric)");
-  if (scheme.is_marlin && scheme.is_ordered) weights.unmet("an order of groups in marlin-24 (actorder)");
+  if (scheme.is_marlin && scheme.is_ordered) weights.unmet("activation order in marlin-24 (actorder)");
   if (scheme.is_marlin && scheme.block.rows != 1) weights.unmet("scales that rows share in marlin-24 (strategy)");
   if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll) {
     weights.unmet(fmt::format("packed codes with scales of blocks (strategy block, block_structure [{}, {}])",
@@ -143,7 +143,7 @@ Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
                          group.value("format", Json()) == first.value("format", Json());
     if (!is_same) {
       return fail(ErrorCode::model_refused,
-                  "asks for what is not there yet: groups of layers that are quantized differently", place);
+                  "asks for features that are not supported: groups of layers that are quantized differently", place);
     }
     if (!scheme) {
       LATHE_TRY(scheme, read_group(group, place, format));
@@ -193,9 +193,9 @@ Result<std::pair<std::int64_t, std::int64_t>> shape_of(const StoredTensor& packe
   std::memcpy(sizes, shape->bytes.data(), sizeof sizes);
   const auto [n, k] = std::pair(sizes[0], sizes[1]);
   if (n < 1 || k < 1 || packed.shape != std::vector<std::int64_t>{n, groups_in(k, scheme.per_word())}) {
-    return parts.refuse(packed,
-                        fmt::format("shape: got {}, expected that of {} numbers packed by {}", to_string(packed.shape),
-                                    to_string(std::vector<std::int64_t>{n, k}), scheme.per_word()));
+    return parts.refuse(
+        packed, fmt::format("shape: got {}, expected the shape of {} numbers with {} per word", to_string(packed.shape),
+                            to_string(std::vector<std::int64_t>{n, k}), scheme.per_word()));
   }
   return std::pair(n, k);
 }
@@ -211,7 +211,7 @@ Result<void> join_packed(const Scheme& scheme, const std::string& module, Tensor
   const StoredTensor* zeros = nullptr;
   if (!scheme.is_symmetric) {
     LATHE_TRY(zeros, parts.of_type(module + ".weight_zero_point", "I32"));
-    if (rows != 1) return parts.refuse(*zeros, "zero points of more than a row are not there yet");
+    if (rows != 1) return parts.refuse(*zeros, "zero points that more than one row shares are not supported");
     LATHE_TRY_VOID(parts.check_shape(*zeros, {groups_in(n, scheme.per_word()), n_groups}));
   }
   CodedTensor coded{.form = fmt::format("compressed {} bits blocks of {} {}", scheme.bits, rows, group),

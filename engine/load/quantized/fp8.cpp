@@ -40,16 +40,17 @@ std::optional<ScaleBlock> read_block(JsonFieldReader& config) {
   constexpr std::string_view kKey = "weight_block_size";
   const std::vector<double> sizes = config.numbers(kKey, 2, 1, 1 << 20);
   if (sizes.empty()) return std::nullopt;
-  if (sizes.size() != 2) config.fault(kKey, fmt::format("got {} numbers, expected rows and columns", sizes.size()));
+  if (sizes.size() != 2)
+    config.fault(kKey, fmt::format("got {} sizes, expected the number of rows and of columns", sizes.size()));
   return ScaleBlock{static_cast<std::int64_t>(sizes.front()), static_cast<std::int64_t>(sizes.back())};
 }
 
 Result<void> join(JsonFieldReader& config, TensorParts& parts) {
   const std::string activations = config.text_or("activation_scheme", "dynamic");
   if (activations != "dynamic" && activations != "static") {
-    config.unmet(fmt::format("activations scaled otherwise (activation_scheme {:.32})", activations));
+    config.unmet(fmt::format("another scaling of activations (activation_scheme {:.32})", activations));
   }
-  if (config.text_or("fmt", "e4m3") != "e4m3") config.unmet("other numbers than e4m3 (fmt)");
+  if (config.text_or("fmt", "e4m3") != "e4m3") config.unmet("other number formats than e4m3 (fmt)");
   const auto block = read_block(config);
   config.note_unknown_keys(kMeaningless);
   LATHE_TRY_VOID(config.finish());

@@ -53,8 +53,7 @@ Result<Gptq> read_config(JsonFieldReader& config) {
   if (format != "gptq" && format != "gptq_v2" && format != "marlin")
     config.unmet(fmt::format("the packing \"{:.32}\" (checkpoint_format; known: gptq, gptq_v2, marlin)", format));
   if (gptq.is_marlin && gptq.bits != 4) config.unmet(fmt::format("codes of {} bits in Marlin's tiles (bits)", gptq.bits));
-  if (gptq.is_marlin && config.boolean_or("desc_act", false))
-    config.unmet("an order of groups in Marlin's tiles (desc_act)");
+  if (gptq.is_marlin && config.boolean_or("desc_act", false)) config.unmet("activation order in Marlin's tiles (desc_act)");
   // Marlin tiles have no zero points: reading them would assume the middle.
   if (gptq.is_marlin && !config.boolean_or("sym", true)) config.unmet("zero points in Marlin's tiles (sym)");
   if (config.text_or("pack_dtype", "int32") != "int32") config.unmet("words of another size (pack_dtype)");
@@ -113,12 +112,13 @@ Result<void> join_module(const Gptq& gptq, const std::string& module, TensorPart
   LATHE_TRY(const StoredTensor* qzeros, parts.of_type(module + ".qzeros", "I32"));
   LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".scales"));
   if (qweight->shape.size() != 2 || qweight->shape[0] < 1 || qweight->shape[1] < 1) {
-    return parts.refuse(*qweight, fmt::format("shape: got {}, expected words, outputs", to_string(qweight->shape)));
+    return parts.refuse(*qweight, fmt::format("shape: got {}, expected [words, outputs]", to_string(qweight->shape)));
   }
   const int per_word = gptq.per_word();
   const std::int64_t n = qweight->shape[1], k = qweight->shape[0] * per_word;
   if (n % per_word != 0) {
-    return parts.refuse(*qweight, fmt::format("{} outputs, zero points are packed {} at a time", n, per_word));
+    return parts.refuse(*qweight,
+                        fmt::format("{} outputs, which is not a multiple of the {} zero points in a word", n, per_word));
   }
   const std::int64_t group = gptq.group < 0 ? k : gptq.group, n_groups = groups_in(k, group);
   LATHE_TRY_VOID(parts.check_shape(*scales, {n_groups, n}));

@@ -21,7 +21,7 @@ Result<void> join_module(const std::string& module, TensorParts& parts) {
   const std::vector<std::int64_t>& shape = blocks->shape;
   if (shape.size() != 3 || shape[0] < 1 || shape[1] < 1 || shape[2] != kMxBlockBytes) {
     return parts.refuse(*blocks,
-                        fmt::format("shape: got {}, expected outputs, blocks, {}", to_string(shape), kMxBlockBytes));
+                        fmt::format("shape: got {}, expected [outputs, blocks, {}]", to_string(shape), kMxBlockBytes));
   }
   LATHE_TRY_VOID(parts.check_shape(*scales, {shape[0], shape[1]}));
   const MxMatrix matrix{.n = shape[0], .k = shape[1] * kMxBlock, .codes = blocks->bytes, .scales = scales->bytes};

@@ -43,7 +43,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.has_embedding_norm = true;
   config.alibi_slopes = alibi_slopes(config.n_heads, 8);
   if (reader.boolean_or("apply_residual_connection_post_layernorm", false)) {
-    reader.unmet("a residual stream behind the norms (apply_residual_connection_post_layernorm)");
+    reader.unmet("a residual stream after the norms (apply_residual_connection_post_layernorm)");
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_deepseek_parts(reader, config, {.n_positions = 2048, .n_experts = 64, .top_k = 6, .n_shared = 2});
   // transformers ignores this key; the family's own code does not.
-  if (reader.boolean_or("norm_topk_prob", false)) reader.unmet("weights of experts that add up to 1 (norm_topk_prob)");
+  if (reader.boolean_or("norm_topk_prob", false)) reader.unmet("expert weights that add up to 1 (norm_topk_prob)");
   const std::string method = reader.text_or("topk_method", "greedy");
   if (method == "group_limited_greedy") {
     read_expert_groups(reader, config, 1, 1);

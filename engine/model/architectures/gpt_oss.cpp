@@ -52,13 +52,13 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.moe.score = RouterScore::softmax_chosen;
   config.moe.has_router_bias = config.moe.has_expert_bias = true;
   if (read_activation(reader, "hidden_act", "silu") != kernels::Activation::silu) {
-    reader.unmet("gates of experts that are no clamped SiLU (hidden_act)");
+    reader.unmet("expert gates other than a clamped SiLU (hidden_act)");
   }
   config.activation = kernels::Activation::clamped_silu;
   const double alpha = reader.number_or("swiglu_alpha", kAlpha, 0, 1e6),
                limit = reader.number_or("swiglu_limit", kLimit, 0, 1e6);
   if (alpha != kAlpha || limit != kLimit) {
-    reader.unmet("a gate of experts with other numbers than 1.702 and 7 (swiglu_alpha, swiglu_limit)");
+    reader.unmet("expert gates with other numbers than 1.702 and 7 (swiglu_alpha, swiglu_limit)");
   }
 }
 

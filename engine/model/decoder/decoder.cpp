@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/decoder/decoder.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lathe::engine {
@@ -13,6 +14,29 @@ namespace {
 LinearShape head_shape(const ModelConfig& config) { return {config.vocab_size, config.embedding_size, config.head_bias}; }
 LinearShape out_shape(const ModelConfig& config) { return {config.embedding_size, config.hidden_size, false}; }
 bool projects_back(const ModelConfig& config) { return config.has_head && config.projects_embeddings(); }
+
+/// Bytes of all layers. Layers of one kind take the same, so that each kind is planned once: a model may have thousands of
+/// experts.
+std::int64_t layer_bytes(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage) {
+  struct Kind {
+    LayerFormats formats;
+    LayerConfig layer;
+    std::int64_t n_bytes;
+  };
+  std::vector<Kind> kinds;
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < std::ssize(config.layers); ++i) {
+    const LayerFormats formats = storage.of_layer(i);
+    const LayerConfig& layer = config.layers[static_cast<std::size_t>(i)];
+    auto kind = std::find_if(kinds.begin(), kinds.end(),
+                             [&](const Kind& known) { return known.formats == formats && known.layer == layer; });
+    if (kind == kinds.end()) {
+      kind = kinds.insert(kind, {formats, layer, planned_bytes(backend, DecoderLayer(formats, config, layer))});
+    }
+    sum += kind->n_bytes;
+  }
+  return sum;
+}
 
 /// Divides each row by its length.
 void normalise_rows(const TensorView& rows) {
@@ -27,53 +51,29 @@ void normalise_rows(const TensorView& rows) {
 
 }  // namespace
 
-Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
-                                std::int64_t max_model_len) {
-  Decoder decoder;
-  decoder.config_ = config;
-  decoder.storage_ = storage;
-  LATHE_TRY(decoder.ropes_, RopeTables::create(backend, config, max_model_len));
-  LATHE_TRY_VOID(decoder.allocate_ends(backend));
-  for (const LayerConfig& layer_config : config.layers) {
-    const LayerFormats formats = storage.of_layer(std::ssize(decoder.layers_));
-    LATHE_TRY(DecoderLayer layer, DecoderLayer::create(backend, formats, config, layer_config));
-    decoder.layers_.push_back(std::move(layer));
+Decoder::Decoder(const ModelConfig& config, const WeightStorage& storage)
+    : config_(config), storage_(storage), embedding_(config, storage.dtype, storage.head) {
+  layers_.reserve(config.layers.size());
+  for (const LayerConfig& layer : config.layers) {
+    layers_.emplace_back(storage.of_layer(std::ssize(layers_)), config, layer);
   }
-  return decoder;
+  if (config.has_final_norm) final_norm_ = NormLayer(config.norm, config.hidden_size);
+  if (projects_back(config)) embedding_out_.emplace(storage.head, out_shape(config));
+  if (config.has_head) head_.emplace(storage.head, head_shape(config));
 }
 
-/// Allocates the embeddings, the final norm and the head.
-Result<void> Decoder::allocate_ends(kernels::Backend& backend) {
-  LATHE_TRY(embedding_, Embedding::create(backend, config_, storage_.dtype, storage_.head));
-  if (projects_back(config_)) {
-    LATHE_TRY(embedding_out_, Linear::create(backend, storage_.head, out_shape(config_)));
-  }
-  if (config_.has_final_norm) {
-    LATHE_TRY(final_norm_, NormLayer::create(backend, config_.norm, config_.hidden_size));
-  }
-  if (config_.has_head) {
-    LATHE_TRY(head_, Linear::create(backend, storage_.head, head_shape(config_)));
-  }
-  return {};
+Result<Decoder> Decoder::create(kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage,
+                                std::int64_t max_model_len) {
+  Decoder decoder(config, storage);
+  LATHE_TRY(decoder.ropes_, RopeTables::create(backend, config, max_model_len));
+  return allocated(backend, std::move(decoder));
 }
 
 std::int64_t Decoder::weight_bytes(const kernels::Backend& backend, const ModelConfig& config,
                                    const WeightStorage& storage) {
-  std::int64_t layers = 0;
-  for (std::int64_t i = 0; i < std::ssize(config.layers); ++i) {
-    layers += DecoderLayer::n_bytes(backend, storage.of_layer(i), config, config.layers[static_cast<std::size_t>(i)]);
-  }
-  return Embedding::n_bytes(backend, config, storage.dtype, storage.head) + layers +
-         (config.has_final_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0) +
-         (projects_back(config) ? Linear::n_bytes(backend, storage.head, out_shape(config)) : 0) +
-         (config.has_head ? Linear::n_bytes(backend, storage.head, head_shape(config)) : 0);
-}
-
-std::int64_t Decoder::weight_bytes() const {
-  std::int64_t sum = embedding_.n_bytes() + final_norm_.n_bytes();
-  for (const std::optional<Linear>* part : {&embedding_out_, &head_}) sum += *part ? (*part)->n_bytes() : 0;
-  for (const DecoderLayer& layer : layers_) sum += layer.n_bytes();
-  return sum;
+  ModelConfig without_layers = config;
+  without_layers.layers.clear();
+  return planned_bytes(backend, Decoder(without_layers, storage)) + layer_bytes(backend, config, storage);
 }
 
 void Decoder::load_head(kernels::Backend& backend, const TensorView& source) {
@@ -100,12 +100,7 @@ void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t la
 
 WeightImage Decoder::image() {
   WeightImage image;
-  embedding_.add_image(image);
-  for (DecoderLayer& layer : layers_) layer.add_image(image);
-  final_norm_.add_image(image);
-  for (std::optional<Linear>* part : {&embedding_out_, &head_}) {
-    if (*part) (*part)->add_image(image);
-  }
+  add_image(image, *this);
   std::size_t n_bytes = 0;
   for (const std::span<std::byte> part : image) n_bytes += part.size();
   return static_cast<std::int64_t>(n_bytes) == weight_bytes() ? image : WeightImage();

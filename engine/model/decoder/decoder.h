@@ -22,6 +22,11 @@ class Decoder {
                                 std::int64_t max_model_len);
   /// Units: bytes of weights that create() allocates, without the tables of RoPE.
   static std::int64_t weight_bytes(const kernels::Backend& backend, const ModelConfig& config, const WeightStorage& storage);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_);
+  }
 
   /// Packs one tensor of a checkpoint. `source`: the shape of shape_of(role), any floating type, aligned; for a matrix also
   /// blocks of its format, as Backend::pack_rows takes them. Tied embeddings are passed twice, the second time as the head.
@@ -44,19 +49,20 @@ class Decoder {
 
   const ModelConfig& config() const { return config_; }
   const WeightStorage& storage() const { return storage_; }
-  std::int64_t weight_bytes() const;
+  std::int64_t weight_bytes() const { return allocated_bytes(*this); }
   std::int64_t rope_bytes() const { return ropes_.n_bytes(); }
   const std::vector<std::int64_t>& rope_contexts() const { return ropes_.contexts(); }
 
  private:
-  Result<void> allocate_ends(kernels::Backend& backend);
+  /// Plans the weights.
+  Decoder(const ModelConfig& config, const WeightStorage& storage);
   void load_head(kernels::Backend& backend, const kernels::TensorView& source);
   /// Leaves the residual stream after the last layer in step.residual.
   void run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
   void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
 
   ModelConfig config_;
-  WeightStorage storage_ = kernels::Dtype::f32;
+  WeightStorage storage_;
   RopeTables ropes_;
   Embedding embedding_;
   std::vector<DecoderLayer> layers_;

@@ -17,7 +17,7 @@ namespace lathe::engine {
 using WeightObserver = std::function<bool(std::int64_t bytes_done)>;
 
 /// Returns warnings: tensors with NaN or infinity. Peak memory: the decoder and about two tensors of the file; with
-/// smoothing one more tensor, in f32. Errors: cancelled.
+/// smoothing one more tensor, in f32. Errors: cancelled, model_refused; those of finish_operations().
 Result<std::vector<std::string>> load_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,
                                               const WeightPlan& plan, const WeightObserver& observer,
                                               const Smoothing& smoothing = {});

@@ -16,6 +16,7 @@ namespace {
 struct Part {
   TensorView StepBuffers::* view;
   std::int64_t n_rows, width;
+  bool is_on_host = false;
 };
 
 std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
@@ -30,11 +31,11 @@ std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
            {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
            {&StepBuffers::router_logits, max_rows, config.moe.n_experts},
-           {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k},
+           {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, true},
            {&StepBuffers::expert_in, max_rows, expert_width},
            {&StepBuffers::expert_out, max_rows, expert_width},
-           {&StepBuffers::expert_rows, max_rows, config.moe.top_k},
-           {&StepBuffers::expert_weights, max_rows, config.moe.top_k},
+           {&StepBuffers::expert_rows, max_rows, config.moe.top_k, true},
+           {&StepBuffers::expert_weights, max_rows, config.moe.top_k, true},
            {&StepBuffers::shared_gate, max_rows, one},
            {&StepBuffers::embedded, max_rows, projected},
            {&StepBuffers::last, max_logit_rows, config.hidden_size},
@@ -43,10 +44,16 @@ std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
 }
 
-/// Each part begins on a cache line, as the buffer does.
+/// Each part begins on a cache line, relative to the memory that it is in.
 std::int64_t bytes_of(const Part& part) {
   constexpr std::int64_t kLine = 64;
   return (part.n_rows * part.width * static_cast<std::int64_t>(sizeof(float)) + kLine - 1) / kLine * kLine;
+}
+
+std::int64_t bytes_of(std::span<const Part> parts, bool is_on_host) {
+  std::int64_t sum = 0;
+  for (const Part& part : parts) sum += part.is_on_host == is_on_host ? bytes_of(part) : 0;
+  return sum;
 }
 
 }  // namespace
@@ -54,24 +61,28 @@ std::int64_t bytes_of(const Part& part) {
 Result<Activations> Activations::create(kernels::Backend& backend, const ModelConfig& config, std::int64_t max_rows,
                                         std::int64_t max_logit_rows) {
   Activations activations;
-  const std::int64_t total = n_bytes(config, max_rows, max_logit_rows);
+  const auto parts = parts_of(config, max_rows, max_logit_rows);
+  const std::int64_t total = bytes_of(parts, false);
   activations.buffer_ = backend.allocate(static_cast<std::size_t>(total));
   if (!activations.buffer_) {
     return fail(ErrorCode::resource_exhausted,
-                fmt::format("no memory for {} bytes of activations; lower max_num_batched_tokens", total), "activations");
+                fmt::format("not enough memory for {} bytes of activations; lower max_num_batched_tokens", total),
+                "activations");
   }
+  activations.host_.resize(static_cast<std::size_t>(bytes_of(parts, true)));
   auto* next = static_cast<std::byte*>(activations.buffer_.data());
-  for (const Part& part : parts_of(config, max_rows, max_logit_rows)) {
-    activations.whole_.*part.view = TensorView(next, Dtype::f32, {part.n_rows, part.width});
-    next += bytes_of(part);
+  std::byte* next_on_host = activations.host_.data();
+  for (const Part& part : parts) {
+    std::byte*& begin = part.is_on_host ? next_on_host : next;
+    activations.whole_.*part.view = TensorView(begin, Dtype::f32, {part.n_rows, part.width});
+    begin += bytes_of(part);
   }
   return activations;
 }
 
 std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
-  std::int64_t sum = 0;
-  for (const Part& part : parts_of(config, max_rows, max_logit_rows)) sum += bytes_of(part);
-  return sum;
+  const auto parts = parts_of(config, max_rows, max_logit_rows);
+  return bytes_of(parts, false) + bytes_of(parts, true);
 }
 
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {

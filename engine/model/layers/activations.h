@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/model/layers/device_tensor.h"
 #include "engine/model/model_config.h"
 
 namespace lathe::engine {
 
-/// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32.
+/// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32. `chosen`,
+/// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run; the other views are
+/// in backend memory.
 struct StepBuffers {
   kernels::TensorView residual;        ///< [M, H]
   kernels::TensorView normed;          ///< [M, H]
@@ -25,7 +28,7 @@ struct StepBuffers {
   kernels::TensorView expert_in;       ///< [M, H], rows of one expert
   kernels::TensorView expert_out;      ///< [M, H]
   kernels::TensorView expert_rows;     ///< [M, top_k] i32, indices of rows, sorted by expert
-  kernels::TensorView expert_weights;  ///< [M, top_k], the weights of expert_rows
+  kernels::TensorView expert_weights;  ///< [M, top_k], the weights of expert_rows; then those of the shared expert
   kernels::TensorView shared_gate;     ///< [M, 1]
   kernels::TensorView embedded;        ///< [M, E], rows of the embedding table if projected to H; else E is 0
   kernels::TensorView last;            ///< [R, H], rows of the residual stream that need logits
@@ -34,22 +37,24 @@ struct StepBuffers {
   kernels::TensorView logits;          ///< [R, V]
 };
 
-/// Owns: one buffer, divided into the views of StepBuffers.
+/// Owns: the memory of the views of StepBuffers, a buffer of the backend and an array of the host.
 class Activations {
  public:
   /// Errors: resource_exhausted.
   static Result<Activations> create(kernels::Backend& backend, const ModelConfig& config, std::int64_t max_rows,
                                     std::int64_t max_logit_rows);
-  /// Units: bytes that create() takes.
+  /// Units: bytes that create() takes, host memory included.
   static std::int64_t n_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows);
 
   /// Requires: at most the rows that create() was given.
   StepBuffers for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const;
-  std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes()); }
+  std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes() + host_.size()); }
+  /// The backend memory.
   std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(buffer_.data()), buffer_.n_bytes()}; }
 
  private:
   kernels::Buffer buffer_;
+  std::vector<std::byte> host_;
   StepBuffers whole_;
 };
 

@@ -24,41 +24,14 @@ std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
   return 0;
 }
 
-std::span<const float> numbers_of(const TensorView& view) {
-  return view.data != nullptr ? std::span(view.as<const float>(), static_cast<std::size_t>(view.n_elements()))
-                              : std::span<const float>();
-}
-
 }  // namespace
 
-Result<Attention> Attention::create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
-  Attention attention;
-  LATHE_TRY(attention.qkv_, Linear::create(backend, formats.of(MatrixPart::attention_in), qkv_shape(config)));
-  LATHE_TRY(attention.out_, Linear::create(backend, formats.of(MatrixPart::attention_out), out_shape(config)));
-  if (config.qk_norm != QkNorm::none) {
-    LATHE_TRY(attention.q_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_heads)));
-    LATHE_TRY(attention.k_norm_, NormLayer::create(backend, config.qk_norm_form, norm_width(config, config.n_kv_heads)));
-  }
-  if (config.has_sinks) {
-    LATHE_TRY(attention.sinks_, DeviceTensor::allocate(backend, kernels::Dtype::f32, {config.n_heads}));
-  }
-  return attention;
-}
-
-std::int64_t Attention::n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
-  const std::int64_t norms = NormLayer::n_bytes(config.qk_norm_form, norm_width(config, config.n_heads)) +
-                             NormLayer::n_bytes(config.qk_norm_form, norm_width(config, config.n_kv_heads));
-  const std::int64_t sinks = config.has_sinks ? config.n_heads * static_cast<std::int64_t>(sizeof(float)) : 0;
-  return Linear::n_bytes(backend, formats.of(MatrixPart::attention_in), qkv_shape(config)) +
-         Linear::n_bytes(backend, formats.of(MatrixPart::attention_out), out_shape(config)) + norms + sinks;
-}
-
-void Attention::add_image(WeightImage& image) {
-  qkv_.add_image(image);
-  out_.add_image(image);
-  q_norm_.add_image(image);
-  k_norm_.add_image(image);
-  if (sinks_.n_bytes() > 0) image.push_back(sinks_.bytes());
+Attention::Attention(const LayerFormats& formats, const ModelConfig& config)
+    : qkv_(formats.of(MatrixPart::attention_in), qkv_shape(config)),
+      out_(formats.of(MatrixPart::attention_out), out_shape(config)),
+      q_norm_(config.qk_norm_form, norm_width(config, config.n_heads)),
+      k_norm_(config.qk_norm_form, norm_width(config, config.n_kv_heads)) {
+  if (config.has_sinks) sinks_ = HostTensor(config.n_heads);
 }
 
 kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
@@ -87,7 +60,7 @@ void Attention::forward(kernels::Backend& backend, const AttentionContext& conte
                   .window = static_cast<int>(context.layer.window),
                   .soft_cap = static_cast<float>(config.attention_soft_cap),
                   .slopes = config.alibi_slopes,
-                  .sinks = numbers_of(sinks_.view()),
+                  .sinks = sinks_.values(),
                   .is_causal = config.is_causal,
                   .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)},
                  out_.matrix(), out_.bias());

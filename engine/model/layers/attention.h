@@ -5,6 +5,7 @@
 
 #include "engine/model/layer_formats.h"
 #include "engine/model/layers/activations.h"
+#include "engine/model/layers/host_tensor.h"
 #include "engine/model/layers/linear.h"
 #include "engine/model/layers/model_input.h"
 #include "engine/model/layers/norm.h"
@@ -27,18 +28,18 @@ struct AttentionContext {
 /// norms of Q and K by ModelConfig::qk_norm; sinks [n_heads].
 class Attention {
  public:
-  static Result<Attention> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
-  static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
+  Attention(const LayerFormats& formats, const ModelConfig& config);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.qkv_, self.out_, self.q_norm_, self.k_norm_, self.sinks_);
+  }
 
   Linear& qkv() { return qkv_; }
   Linear& out() { return out_; }
   NormLayer& q_norm() { return q_norm_; }
   NormLayer& k_norm() { return k_norm_; }
-  const kernels::TensorView& sinks() const { return sinks_.view(); }
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const {
-    return qkv_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + k_norm_.n_bytes() + sinks_.n_bytes();
-  }
+  kernels::TensorView sinks() { return sinks_.view(); }
 
   /// delta [M, H] = attention of the rows that `in` gives; their K and V are written to the cache.
   void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
@@ -49,7 +50,7 @@ class Attention {
 
   Linear qkv_, out_;
   NormLayer q_norm_, k_norm_;
-  DeviceTensor sinks_;
+  HostTensor sinks_;  ///< AttentionForm takes them in host memory
 };
 
 }  // namespace lathe::engine

@@ -54,55 +54,18 @@ Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& no
 
 }  // namespace
 
-Result<DecoderLayer> DecoderLayer::create(Backend& backend, const LayerFormats& formats, const ModelConfig& config,
-                                          const LayerConfig& layer_config) {
-  DecoderLayer layer;
-  const auto norm = [&] { return NormLayer::create(backend, config.norm, config.hidden_size); };
-  LATHE_TRY(layer.attention_norm_, norm());
-  if (has_mlp_norm(config)) {
-    LATHE_TRY(layer.mlp_norm_, norm());
-  }
+DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer) {
+  const auto norm = [&] { return NormLayer(config.norm, config.hidden_size); };
+  attention_norm_ = norm();
+  if (has_mlp_norm(config)) mlp_norm_ = norm();
   if (has_out_norms(config)) {
-    LATHE_TRY(layer.attention_out_norm_, norm());
-    LATHE_TRY(layer.mlp_out_norm_, norm());
+    attention_out_norm_ = norm();
+    mlp_out_norm_ = norm();
   }
-  if (config.latent.exists()) {
-    LATHE_TRY(layer.latent_attention_,
-              LatentAttention::create(backend, formats.of(MatrixPart::attention_in).format, config));
-  } else {
-    LATHE_TRY(layer.attention_, Attention::create(backend, formats, config));
-  }
-  if (layer_config.has_experts) {
-    LATHE_TRY(layer.experts_, Experts::create(backend, formats, config));
-  } else {
-    LATHE_TRY(layer.mlp_, Mlp::create(backend, mlp_formats(formats), config, mlp_shape(config)));
-  }
-  return layer;
-}
-
-std::int64_t DecoderLayer::n_bytes(const Backend& backend, const LayerFormats& formats, const ModelConfig& config,
-                                   const LayerConfig& layer) {
-  const int n_norms = 1 + (has_mlp_norm(config) ? 1 : 0) + (has_out_norms(config) ? 2 : 0);
-  const std::int64_t mlp = layer.has_experts ? Experts::n_bytes(backend, formats, config)
-                                             : Mlp::n_bytes(backend, mlp_formats(formats), config, mlp_shape(config));
-  const std::int64_t attention = config.latent.exists()
-                                     ? LatentAttention::n_bytes(backend, formats.of(MatrixPart::attention_in).format, config)
-                                     : Attention::n_bytes(backend, formats, config);
-  return n_norms * NormLayer::n_bytes(config.norm, config.hidden_size) + attention + mlp;
-}
-
-std::int64_t DecoderLayer::n_bytes() const {
-  return attention_norm_.n_bytes() + attention_out_norm_.n_bytes() + mlp_norm_.n_bytes() + mlp_out_norm_.n_bytes() +
-         (attention_ ? attention_->n_bytes() : latent_attention_->n_bytes()) +
-         (mlp_ ? mlp_->n_bytes() : experts_->n_bytes());
-}
-
-void DecoderLayer::add_image(WeightImage& image) {
-  for (NormLayer* norm : {&attention_norm_, &attention_out_norm_, &mlp_norm_, &mlp_out_norm_}) norm->add_image(image);
-  if (attention_) attention_->add_image(image);
-  if (latent_attention_) latent_attention_->add_image(image);
-  if (mlp_) mlp_->add_image(image);
-  if (experts_) experts_->add_image(image);
+  if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
+  else attention_.emplace(formats, config);
+  if (layer.has_experts) experts_.emplace(formats, config);
+  else mlp_.emplace(mlp_formats(formats), config, mlp_shape(config));
 }
 
 bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,

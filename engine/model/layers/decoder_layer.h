@@ -21,18 +21,21 @@ enum class Delta : std::uint8_t {
 
 class DecoderLayer {
  public:
-  static Result<DecoderLayer> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config,
-                                     const LayerConfig& layer);
-  static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config,
-                              const LayerConfig& layer);
+  DecoderLayer() = default;
+  /// Plans the layer; allocated() gives it memory.
+  DecoderLayer(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.attention_norm_, self.attention_out_norm_, self.mlp_norm_, self.mlp_out_norm_, self.attention_,
+          self.latent_attention_, self.mlp_, self.experts_);
+  }
 
   /// Packs one tensor of the layer, as Decoder::accept does.
   void accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source,
               std::int64_t expert = -1);
   /// Sets an input order, as Decoder::accept_order does.
   void accept_order(WeightRole role, std::span<const std::int32_t> order, std::int64_t expert);
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const;
 
   /// Runs both halves. Each first adds the pending delta to the residual stream, so that this sum and the norm after it are
   /// one operation. Returns the state of step.delta.

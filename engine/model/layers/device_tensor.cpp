@@ -35,17 +35,23 @@ void store(const TensorView& to, std::int64_t i, float value) {
 
 Result<DeviceTensor> DeviceTensor::allocate(kernels::Backend& backend, Dtype dtype,
                                             std::initializer_list<std::int64_t> shape) {
-  DeviceTensor tensor;
-  tensor.view_ = TensorView(nullptr, dtype, shape);
-  tensor.buffer_ = backend.allocate(tensor.view_.n_bytes());
-  if (!tensor.buffer_) {
-    return fail(ErrorCode::resource_exhausted, fmt::format("no memory for {} bytes", tensor.view_.n_bytes()), "model");
-  }
-  tensor.view_.data = tensor.buffer_.data();
+  DeviceTensor tensor(dtype, shape);
+  LATHE_TRY_VOID(tensor.allocate(backend));
   return tensor;
 }
 
+Result<void> DeviceTensor::allocate(kernels::Backend& backend) {
+  if (!is_planned()) return {};
+  buffer_ = backend.allocate(view_.n_bytes());
+  if (!buffer_) {
+    return fail(ErrorCode::resource_exhausted, fmt::format("not enough memory for {} bytes", view_.n_bytes()), "model");
+  }
+  view_.data = buffer_.data();
+  return {};
+}
+
 void copy_converted(kernels::Backend& backend, const TensorView& to, const TensorView& from) {
+  LATHE_CHECK(to.data != nullptr || to.n_elements() == 0);
   LATHE_CHECK(to.n_elements() == from.n_elements() && is_floating(to.dtype) && is_floating(from.dtype));
   const std::int64_t n = to.n_elements();
   const std::int64_t n_pieces = (n + kPiece - 1) / kPiece;

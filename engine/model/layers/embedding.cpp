@@ -22,33 +22,12 @@ float multiplier(const ModelConfig& config, Dtype dtype) {
 
 }  // namespace
 
-Result<Embedding> Embedding::create(kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
-                                    kernels::WeightFormat format) {
-  Embedding embedding;
-  LATHE_TRY(embedding.table_, DeviceTensor::allocate(backend, dtype, {config.vocab_size, config.embedding_size}));
-  if (config.n_learned_positions > 0) {
-    LATHE_TRY(embedding.positions_,
-              DeviceTensor::allocate(backend, dtype, {config.n_learned_positions, config.hidden_size}));
-  }
-  if (config.n_token_types > 0) {
-    LATHE_TRY(embedding.types_, DeviceTensor::allocate(backend, dtype, {config.n_token_types, config.hidden_size}));
-  }
-  if (config.projects_embeddings()) {
-    LATHE_TRY(embedding.in_, Linear::create(backend, format, in_shape(config)));
-  }
-  if (config.has_embedding_norm) {
-    LATHE_TRY(embedding.norm_, NormLayer::create(backend, config.norm, config.hidden_size));
-  }
-  return embedding;
-}
-
-std::int64_t Embedding::n_bytes(const kernels::Backend& backend, const ModelConfig& config, Dtype dtype,
-                                kernels::WeightFormat format) {
-  const std::int64_t numbers =
-      config.vocab_size * config.embedding_size + (config.n_learned_positions + config.n_token_types) * config.hidden_size;
-  return numbers * static_cast<std::int64_t>(size_of(dtype)) +
-         (config.projects_embeddings() ? Linear::n_bytes(backend, format, in_shape(config)) : 0) +
-         (config.has_embedding_norm ? NormLayer::n_bytes(config.norm, config.hidden_size) : 0);
+Embedding::Embedding(const ModelConfig& config, Dtype dtype, kernels::WeightFormat format)
+    : table_(dtype, {config.vocab_size, config.embedding_size}) {
+  if (config.n_learned_positions > 0) positions_ = DeviceTensor(dtype, {config.n_learned_positions, config.hidden_size});
+  if (config.n_token_types > 0) types_ = DeviceTensor(dtype, {config.n_token_types, config.hidden_size});
+  if (config.projects_embeddings()) in_.emplace(format, in_shape(config));
+  if (config.has_embedding_norm) norm_ = NormLayer(config.norm, config.hidden_size);
 }
 
 bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
@@ -63,18 +42,6 @@ bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, Wei
     case WeightRole::embedding_norm_bias: norm_.load_bias(backend, source); return true;
     default: return false;
   }
-}
-
-void Embedding::add_image(WeightImage& image) {
-  image.push_back(table_.bytes());
-  if (positions_.n_bytes() > 0) image.push_back(positions_.bytes());
-  if (types_.n_bytes() > 0) image.push_back(types_.bytes());
-  if (in_) in_->add_image(image);
-  norm_.add_image(image);
-}
-
-std::int64_t Embedding::n_bytes() const {
-  return table_.n_bytes() + positions_.n_bytes() + types_.n_bytes() + (in_ ? in_->n_bytes() : 0) + norm_.n_bytes();
 }
 
 void Embedding::forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input,

@@ -16,17 +16,18 @@ namespace lathe::engine {
 /// H], types [T, H]; in [H, E].
 class Embedding {
  public:
-  /// `dtype`: type of the table, the positions and the token types; `format`: of the projection. Errors: resource_exhausted.
-  static Result<Embedding> create(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
-                                  kernels::WeightFormat format);
-  /// Units: bytes that create() takes.
-  static std::int64_t n_bytes(const kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
-                              kernels::WeightFormat format);
+  Embedding() = default;
+  /// Plans the embedding; allocated() gives it memory. `dtype`: type of the table, the positions and the token types;
+  /// `format`: of the projection.
+  Embedding(const ModelConfig& config, kernels::Dtype dtype, kernels::WeightFormat format);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.table_, self.positions_, self.types_, self.in_, self.norm_);
+  }
 
   /// Packs one tensor, as Decoder::accept does. False: the tensor does not belong to the embedding.
   bool accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source);
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const;
 
   /// Fills step.residual; step.delta is scratch space.
   void forward(kernels::Backend& backend, const ModelConfig& config, const ModelInput& input, const StepBuffers& step) const;

@@ -46,52 +46,20 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 
 }  // namespace
 
-Result<Experts> Experts::create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
-  Experts experts;
-  LATHE_TRY(experts.router_, Linear::create(backend, WeightFormat::f32, router_shape(config)));
-  if (config.moe.has_score_correction_bias) {
-    LATHE_TRY(experts.score_correction_bias_, DeviceTensor::allocate(backend, Dtype::f32, {config.moe.n_experts}));
-  }
-  for (std::int64_t i = 0; i < config.moe.n_experts; ++i) {
-    LATHE_TRY(Mlp expert, Mlp::create(backend, expert_formats(formats), config, expert_shape(config)));
-    experts.experts_.push_back(std::move(expert));
-  }
-  if (config.moe.shared_size > 0) {
-    LATHE_TRY(experts.shared_, Mlp::create(backend, expert_formats(formats), config, shared_shape(config)));
-  }
-  if (config.moe.has_shared_gate) {
-    LATHE_TRY(experts.shared_gate_, Linear::create(backend, WeightFormat::f32, shared_gate_shape(config)));
-  }
-  return experts;
-}
-
-std::int64_t Experts::n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config) {
+Experts::Experts(const LayerFormats& formats, const ModelConfig& config) : router_(WeightFormat::f32, router_shape(config)) {
   const MoeConfig& moe = config.moe;
-  std::int64_t sum = Linear::n_bytes(backend, WeightFormat::f32, router_shape(config));
-  if (moe.has_score_correction_bias) sum += moe.n_experts * static_cast<std::int64_t>(sizeof(float));
-  sum += moe.n_experts * Mlp::n_bytes(backend, expert_formats(formats), config, expert_shape(config));
-  if (moe.shared_size > 0) sum += Mlp::n_bytes(backend, expert_formats(formats), config, shared_shape(config));
-  if (moe.has_shared_gate) sum += Linear::n_bytes(backend, WeightFormat::f32, shared_gate_shape(config));
-  return sum;
-}
-
-std::int64_t Experts::n_bytes() const {
-  std::int64_t sum = router_.n_bytes() + score_correction_bias_.n_bytes();
-  for (const Mlp& expert : experts_) sum += expert.n_bytes();
-  return sum + (shared_ ? shared_->n_bytes() : 0) + (shared_gate_ ? shared_gate_->n_bytes() : 0);
+  if (moe.has_score_correction_bias) score_correction_bias_ = DeviceTensor(Dtype::f32, {moe.n_experts});
+  experts_.reserve(static_cast<std::size_t>(moe.n_experts));
+  for (std::int64_t i = 0; i < moe.n_experts; ++i) {
+    experts_.emplace_back(expert_formats(formats), config, expert_shape(config));
+  }
+  if (moe.shared_size > 0) shared_.emplace(expert_formats(formats), config, shared_shape(config));
+  if (moe.has_shared_gate) shared_gate_.emplace(WeightFormat::f32, shared_gate_shape(config));
 }
 
 std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) {
   if (is_of_expert(role)) return experts_[static_cast<std::size_t>(expert)].matrices_of(role);
   return shared_ ? shared_->matrices_of(role) : std::vector<Linear*>();
-}
-
-void Experts::add_image(WeightImage& image) {
-  router_.add_image(image);
-  if (score_correction_bias_.n_bytes() > 0) image.push_back(score_correction_bias_.bytes());
-  for (Mlp& expert : experts_) expert.add_image(image);
-  if (shared_) shared_->add_image(image);
-  if (shared_gate_) shared_gate_->add_image(image);
 }
 
 bool Experts::accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const TensorView& source) {
@@ -147,9 +115,12 @@ void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const S
   if (shared_gate_) {
     shared_gate_->forward(backend, step.shared_gate, x);
     backend.finish();
+    const std::span<float> factors(step.expert_weights.as<float>(), static_cast<std::size_t>(x.dim(0)));
     for (std::int64_t row = 0; row < x.dim(0); ++row) {
-      const float open = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
-      backend.scale(step.expert_out.rows(row, 1), open);
+      factors[static_cast<std::size_t>(row)] = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
+    }
+    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+      backend.scale(step.expert_out.rows(row, 1), factors[static_cast<std::size_t>(row)]);
     }
   }
   backend.add(step.delta, step.expert_out);

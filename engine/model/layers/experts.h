@@ -14,15 +14,17 @@ namespace lathe::engine {
 /// Shapes: E experts, H hidden size. The router [E, H] stays f32: a rounded one would choose other experts.
 class Experts {
  public:
-  static Result<Experts> create(kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
-  static std::int64_t n_bytes(const kernels::Backend& backend, const LayerFormats& formats, const ModelConfig& config);
+  Experts(const LayerFormats& formats, const ModelConfig& config);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.router_, self.score_correction_bias_, self.experts_, self.shared_, self.shared_gate_);
+  }
 
   /// Packs one tensor, as Decoder::accept does. False: the role does not belong to experts.
   bool accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
   /// As Mlp::matrices_of, for that expert or the shared one.
   std::vector<Linear*> matrices_of(WeightRole role, std::int64_t expert);
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const;
 
   /// delta [M, H] = weighted sum of the experts' outputs for the rows x [M, H]. A row's sum is added in the order of expert
   /// indices, whatever other rows are in the batch.

@@ -45,53 +45,19 @@ TensorView transposed(Backend& backend, const TensorView& source, std::vector<fl
 
 }  // namespace
 
-Result<LatentAttention> LatentAttention::create(Backend& backend, WeightFormat format, const ModelConfig& config) {
-  LatentAttention attention;
+LatentAttention::LatentAttention(WeightFormat format, const ModelConfig& config)
+    : kv_norm_(kShortNorm, config.latent.kv_rank),
+      q_(format, q_shape(config)),
+      kv_a_proj_(format, kv_a_proj_shape(config)),
+      out_(format, out_shape(config)) {
   if (config.latent.q_rank > 0) {
-    LATHE_TRY(attention.q_a_proj_, Linear::create(backend, format, q_a_proj_shape(config)));
-    LATHE_TRY(attention.q_norm_, NormLayer::create(backend, kShortNorm, config.latent.q_rank));
+    q_a_proj_.emplace(format, q_a_proj_shape(config));
+    q_norm_ = NormLayer(kShortNorm, config.latent.q_rank);
   }
-  LATHE_TRY(attention.q_, Linear::create(backend, format, q_shape(config)));
-  LATHE_TRY(attention.kv_a_proj_, Linear::create(backend, format, kv_a_proj_shape(config)));
-  LATHE_TRY(attention.kv_norm_, NormLayer::create(backend, kShortNorm, config.latent.kv_rank));
   for (std::int64_t head = 0; head < config.n_heads; ++head) {
-    LATHE_TRY(Linear k, Linear::create(backend, format, k_of_head_shape(config)));
-    LATHE_TRY(Linear v, Linear::create(backend, format, v_of_head_shape(config)));
-    attention.k_of_head_.push_back(std::move(k));
-    attention.v_of_head_.push_back(std::move(v));
+    k_of_head_.emplace_back(format, k_of_head_shape(config));
+    v_of_head_.emplace_back(format, v_of_head_shape(config));
   }
-  LATHE_TRY(attention.out_, Linear::create(backend, format, out_shape(config)));
-  return attention;
-}
-
-std::int64_t LatentAttention::n_bytes(const Backend& backend, WeightFormat format, const ModelConfig& config) {
-  const auto bytes = [&](const LinearShape& shape) { return Linear::n_bytes(backend, format, shape); };
-  std::int64_t sum = bytes(q_shape(config)) + bytes(kv_a_proj_shape(config)) + bytes(out_shape(config));
-  sum += config.n_heads * (bytes(k_of_head_shape(config)) + bytes(v_of_head_shape(config)));
-  sum += NormLayer::n_bytes(kShortNorm, config.latent.kv_rank);
-  if (config.latent.q_rank > 0) {
-    sum += bytes(q_a_proj_shape(config)) + NormLayer::n_bytes(kShortNorm, config.latent.q_rank);
-  }
-  return sum;
-}
-
-std::int64_t LatentAttention::n_bytes() const {
-  std::int64_t sum = q_.n_bytes() + kv_a_proj_.n_bytes() + out_.n_bytes() + q_norm_.n_bytes() + kv_norm_.n_bytes();
-  if (q_a_proj_) sum += q_a_proj_->n_bytes();
-  for (const std::vector<Linear>* heads : {&k_of_head_, &v_of_head_}) {
-    for (const Linear& head : *heads) sum += head.n_bytes();
-  }
-  return sum;
-}
-
-void LatentAttention::add_image(WeightImage& image) {
-  if (q_a_proj_) q_a_proj_->add_image(image);
-  for (Linear* matrix : {&q_, &kv_a_proj_, &out_}) matrix->add_image(image);
-  for (std::vector<Linear>* heads : {&k_of_head_, &v_of_head_}) {
-    for (Linear& head : *heads) head.add_image(image);
-  }
-  q_norm_.add_image(image);
-  kv_norm_.add_image(image);
 }
 
 /// Puts the rows with RoPE first in each head, because RoPE rotates the leading values of a head.

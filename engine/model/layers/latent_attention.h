@@ -16,14 +16,17 @@ namespace lathe::engine {
 /// R_kv], o [H, heads d_v]. In memory the t values with RoPE come first.
 class LatentAttention {
  public:
-  static Result<LatentAttention> create(kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
-  static std::int64_t n_bytes(const kernels::Backend& backend, kernels::WeightFormat format, const ModelConfig& config);
+  LatentAttention(kernels::WeightFormat format, const ModelConfig& config);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.q_a_proj_, self.q_, self.kv_a_proj_, self.out_, self.k_of_head_, self.v_of_head_, self.q_norm_,
+          self.kv_norm_);
+  }
 
   /// Packs one tensor; `head`: for roles that each head has. False: the role does not belong to attention.
   bool accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const kernels::TensorView& source,
               std::int64_t head);
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const;
 
   /// delta [M, H] = attention of the rows x [M, H]; their latents are written to the cache.
   void forward(kernels::Backend& backend, const AttentionContext& context, const kernels::TensorView& x,

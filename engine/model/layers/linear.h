@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "engine/model/layer_formats.h"
 #include "engine/model/layers/device_tensor.h"
-#include "engine/model/layers/weight_image.h"
+#include "engine/model/layers/packed_weight.h"
+#include "engine/model/layers/weight_parts.h"
 #include "kernels/api/backend.h"
 
 namespace lathe::engine {
@@ -19,12 +19,18 @@ struct LinearShape {
   bool bias = false;
 };
 
+/// A default-constructed Linear is absent. The input order is the identity until load_order().
 class Linear {
  public:
-  /// The input order is the identity until load_order(). Errors: resource_exhausted.
-  static Result<Linear> create(kernels::Backend& backend, const MatrixForm& form, const LinearShape& shape);
-  /// Units: bytes that create() takes.
-  static std::int64_t n_bytes(const kernels::Backend& backend, const MatrixForm& form, const LinearShape& shape);
+  Linear() = default;
+  Linear(const MatrixForm& form, const LinearShape& shape);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.matrix_, self.order_, self.bias_);
+  }
+  /// Gives the matrix its input order, the identity.
+  void on_allocated();
 
   /// Fills rows from `row_begin` on. weight: [rows, k] of any floating type.
   void load_rows(kernels::Backend& backend, std::int64_t row_begin, const kernels::TensorView& weight);
@@ -37,18 +43,16 @@ class Linear {
 
   /// y [M, n] = x [M, k] W^T + b.
   void forward(kernels::Backend& backend, const kernels::TensorView& y, const kernels::TensorView& x) const {
-    backend.linear(y, x, *matrix_, bias_.view());
+    backend.linear(y, x, matrix_.matrix(), bias_.view());
   }
 
-  const kernels::PackedMatrix& matrix() const { return *matrix_; }
+  const kernels::PackedMatrix& matrix() const { return matrix_.matrix(); }
   /// A view without data if there is no bias.
   const kernels::TensorView& bias() const { return bias_.view(); }
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const { return static_cast<std::int64_t>(matrix_->n_bytes()) + order_.n_bytes() + bias_.n_bytes(); }
 
  private:
-  DeviceTensor order_;  ///< [k] i32, or empty; the matrix reads it
-  std::unique_ptr<kernels::PackedMatrix> matrix_;
+  DeviceTensor order_;  ///< [k] i32, or absent; the matrix reads it
+  PackedWeight matrix_;
   DeviceTensor bias_;
 };
 

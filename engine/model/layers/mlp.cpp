@@ -14,23 +14,12 @@ LinearShape down_shape(const ModelConfig& config, const MlpShape& shape) {
 
 }  // namespace
 
-Result<Mlp> Mlp::create(kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
-                        const MlpShape& shape) {
-  Mlp mlp;
-  mlp.is_gated_ = config.is_gated;
-  mlp.activation_ = config.activation;
-  if (config.is_gated) {
-    LATHE_TRY(mlp.gate_, Linear::create(backend, formats.in, up_shape(config, shape)));
-  }
-  LATHE_TRY(mlp.up_, Linear::create(backend, formats.in, up_shape(config, shape)));
-  LATHE_TRY(mlp.down_, Linear::create(backend, formats.out, down_shape(config, shape)));
-  return mlp;
-}
-
-std::int64_t Mlp::n_bytes(const kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
-                          const MlpShape& shape) {
-  const std::int64_t up = Linear::n_bytes(backend, formats.in, up_shape(config, shape));
-  return (config.is_gated ? 2 : 1) * up + Linear::n_bytes(backend, formats.out, down_shape(config, shape));
+Mlp::Mlp(const MlpFormats& formats, const ModelConfig& config, const MlpShape& shape)
+    : is_gated_(config.is_gated),
+      activation_(config.activation),
+      up_(formats.in, up_shape(config, shape)),
+      down_(formats.out, down_shape(config, shape)) {
+  if (is_gated_) gate_ = Linear(formats.in, up_shape(config, shape));
 }
 
 std::vector<Linear*> Mlp::matrices_of(WeightRole role) {
@@ -48,12 +37,6 @@ std::vector<Linear*> Mlp::matrices_of(WeightRole role) {
     case WeightRole::shared_down: return {&down_};
     default: return {};
   }
-}
-
-void Mlp::add_image(WeightImage& image) {
-  if (is_gated_) gate_.add_image(image);
-  up_.add_image(image);
-  down_.add_image(image);
 }
 
 void Mlp::forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const {

@@ -34,10 +34,12 @@ inline MlpFormats expert_formats(const LayerFormats& layer) {
 /// Shapes: H hidden size. gate, up [I, H]; down [H, I].
 class Mlp {
  public:
-  static Result<Mlp> create(kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
-                            const MlpShape& shape);
-  static std::int64_t n_bytes(const kernels::Backend& backend, const MlpFormats& formats, const ModelConfig& config,
-                              const MlpShape& shape);
+  Mlp(const MlpFormats& formats, const ModelConfig& config, const MlpShape& shape);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.gate_, self.up_, self.down_);
+  }
 
   /// Requires: the MLP is gated.
   Linear& gate() { return gate_; }
@@ -45,16 +47,14 @@ class Mlp {
   Linear& down() { return down_; }
   /// The matrices that the tensor of a role fills, also for roles of experts. Empty: the role is no matrix of an MLP.
   std::vector<Linear*> matrices_of(WeightRole role);
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const { return (is_gated_ ? gate_.n_bytes() : 0) + up_.n_bytes() + down_.n_bytes(); }
 
   /// delta [M, H] = MLP of the rows that `in` gives.
   void forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const;
 
  private:
-  bool is_gated_ = true;
-  kernels::Activation activation_ = kernels::Activation::silu;
-  Linear gate_, up_, down_;
+  bool is_gated_;
+  kernels::Activation activation_;
+  Linear gate_, up_, down_;  ///< gate_ is absent if the MLP is not gated
 };
 
 }  // namespace lathe::engine

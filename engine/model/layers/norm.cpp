@@ -5,18 +5,10 @@ namespace lathe::engine {
 
 using kernels::Dtype;
 
-Result<NormLayer> NormLayer::create(kernels::Backend& backend, const NormConfig& config, std::int64_t n) {
-  NormLayer norm;
-  norm.config_ = config;
-  LATHE_TRY(norm.weight_, DeviceTensor::allocate(backend, Dtype::f32, {n}));
-  if (config.has_bias) {
-    LATHE_TRY(norm.bias_, DeviceTensor::allocate(backend, Dtype::f32, {n}));
-  }
-  return norm;
-}
-
-std::int64_t NormLayer::n_bytes(const NormConfig& config, std::int64_t n) {
-  return (config.has_bias ? 2 : 1) * n * static_cast<std::int64_t>(sizeof(float));
+NormLayer::NormLayer(const NormConfig& config, std::int64_t n) : config_(config) {
+  if (n == 0) return;
+  weight_ = DeviceTensor(Dtype::f32, {n});
+  if (config.has_bias) bias_ = DeviceTensor(Dtype::f32, {n});
 }
 
 void NormLayer::load_weight(kernels::Backend& backend, const kernels::TensorView& weight) {
@@ -37,11 +29,6 @@ void NormLayer::add_one(std::int64_t first, std::int64_t n) {
 
 void NormLayer::load_bias(kernels::Backend& backend, const kernels::TensorView& bias) {
   copy_converted(backend, bias_.view(), bias);
-}
-
-void NormLayer::add_image(WeightImage& image) {
-  if (weight_.n_bytes() > 0) image.push_back(weight_.bytes());
-  if (bias_.n_bytes() > 0) image.push_back(bias_.bytes());
 }
 
 }  // namespace lathe::engine

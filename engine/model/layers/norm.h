@@ -3,26 +3,27 @@
 #pragma once
 
 #include "engine/model/layers/device_tensor.h"
-#include "engine/model/layers/weight_image.h"
+#include "engine/model/layers/weight_parts.h"
 #include "engine/model/model_config.h"
 
 namespace lathe::engine {
 
-/// Shapes: weight [n], bias [n] or none, f32. A default-constructed NormLayer is no norm and takes no memory.
+/// Shapes: weight [n], bias [n] or none, f32. A default-constructed NormLayer is absent, as is one with n 0.
 class NormLayer {
  public:
-  /// Errors: resource_exhausted.
-  static Result<NormLayer> create(kernels::Backend& backend, const NormConfig& config, std::int64_t n);
-  /// Units: bytes that create() takes.
-  static std::int64_t n_bytes(const NormConfig& config, std::int64_t n);
+  NormLayer() = default;
+  NormLayer(const NormConfig& config, std::int64_t n);
+  /// Names each part once (weight_parts.h).
+  template <class Self, class Visit>
+  static void for_each_part(Self& self, const Visit& visit) {
+    visit(self.weight_, self.bias_);
+  }
 
   /// Shapes: weight, bias: n elements of any floating type, in any shape.
   void load_weight(kernels::Backend& backend, const kernels::TensorView& weight);
   /// Loads the elements from `first` on.
   void load_weight_part(kernels::Backend& backend, std::int64_t first, const kernels::TensorView& part);
   void load_bias(kernels::Backend& backend, const kernels::TensorView& bias);
-  void add_image(WeightImage& image);
-  std::int64_t n_bytes() const { return weight_.n_bytes() + bias_.n_bytes(); }
 
   bool exists() const { return weight_.view().data != nullptr; }
   kernels::Norm view() const {

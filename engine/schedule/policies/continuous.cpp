@@ -22,7 +22,7 @@ void plan_continuous(Scheduler& step) {
 
 extern constexpr PolicyDescriptor kContinuousPolicy{
     .name = "continuous",
-    .help = "Requests come and go with every step; each reserves max_model_len in one piece when it is admitted.",
+    .help = "Requests join and leave at every step; each reserves max_model_len in one piece when it is admitted.",
     .plan = plan_continuous,
     .reserves_context = true,
 };

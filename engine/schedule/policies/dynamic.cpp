@@ -37,7 +37,7 @@ void plan_dynamic(Scheduler& step) {
 extern constexpr PolicyDescriptor kDynamicPolicy{
     .name = "dynamic",
     .help =
-        "As static, but a batch begins when preferred_batch_size requests wait or the first has waited "
+        "Like static, but a batch starts when preferred_batch_size requests wait or the first one has waited "
         "max_batch_delay_ms.",
     .plan = plan_dynamic,
     .reserves_context = true,

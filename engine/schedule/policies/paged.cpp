@@ -43,7 +43,9 @@ void plan_paged(Scheduler& step) {
 
 extern constexpr PolicyDescriptor kPagedPolicy{
     .name = "paged",
-    .help = "Continuous batching on paged blocks: one token budget a step, running requests first, then waiting ones.",
+    .help =
+        "Continuous batching with paged KV blocks: one token budget per step, for running requests first, then for waiting "
+        "ones.",
     .plan = plan_paged,
 };
 

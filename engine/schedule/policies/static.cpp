@@ -24,7 +24,9 @@ void plan_static(Scheduler& step) {
 
 extern constexpr PolicyDescriptor kStaticPolicy{
     .name = "static",
-    .help = "A batch is what waits when the last one has ended; padded to its longest, until the last answer has ended.",
+    .help =
+        "A batch is the requests that wait when the last batch has ended; it is padded to its longest prompt and runs until "
+        "its last answer has ended.",
     .plan = plan_static,
     .reserves_context = true,
 };

@@ -8,12 +8,9 @@
 #include <optional>
 
 #include "engine/base/utf8.h"
-#include "engine/text/template/builtins/filters.h"
 #include "engine/text/template/builtins/globals.h"
-#include "engine/text/template/builtins/methods.h"
 #include "engine/text/template/builtins/operators.h"
-#include "engine/text/template/builtins/spread_arguments.h"
-#include "engine/text/template/builtins/tests.h"
+#include "engine/text/template/evaluator.h"
 #include "engine/text/template/runtime/loop_object.h"
 #include "engine/text/template/runtime/stack_guard.h"
 #include "engine/text/template/runtime/to_text.h"
@@ -27,7 +24,7 @@ enum class Flow : std::uint8_t { next, break_, continue_ };
 class Interpreter final : public Runtime {
  public:
   Interpreter(Variables variables, const Limits& limits)
-      : Runtime(limits), root_(std::make_shared<Scope>(nullptr)), scope_(root_) {
+      : Runtime(limits), root_(std::make_shared<Scope>(nullptr)), scope_(root_), evaluator_(*this, guard_, scope_, at_) {
     root_->variables = std::move(variables);
   }
   ~Interpreter() override {
@@ -86,11 +83,11 @@ class Interpreter final : public Runtime {
     switch (statement.kind) {
       case StmtKind::data: write(MarkedText(statement.text, Source::model)); break;
       case StmtKind::output:
-        for (const ExprPtr& expr : statement.exprs) write(evaluate(*expr));
+        for (const ExprPtr& expr : statement.exprs) write(evaluator_.evaluate(*expr));
         break;
       case StmtKind::if_: return run_if(statement);
       case StmtKind::for_: return run_for(statement);
-      case StmtKind::set: assign(statement.targets[0], evaluate(*statement.exprs[0])); break;
+      case StmtKind::set: assign(statement.targets[0], evaluator_.evaluate(*statement.exprs[0])); break;
       case StmtKind::set_block: run_set_block(statement); break;
       case StmtKind::macro: scope_->set(*this, statement.text, make_macro(statement, 0, statement.text)); break;
       case StmtKind::call_block: run_call_block(statement); break;
@@ -115,7 +112,7 @@ class Interpreter final : public Runtime {
 
   Flow run_if(const Stmt& statement) {
     for (std::size_t i = 0; i < statement.exprs.size(); ++i) {
-      if (is_true(evaluate(*statement.exprs[i]))) return run_body(statement.bodies[i]);
+      if (is_true(evaluator_.evaluate(*statement.exprs[i]))) return run_body(statement.bodies[i]);
     }
     return statement.bodies.size() > statement.exprs.size() ? run_body(statement.bodies.back()) : Flow::next;
   }
@@ -129,14 +126,14 @@ class Interpreter final : public Runtime {
     for (Value& item : items) {
       scope_ = std::make_shared<Scope>(outer);
       assign(statement.targets[0], item);
-      if (is_true(evaluate(*statement.exprs[1]))) kept.push_back(std::move(item));
+      if (is_true(evaluator_.evaluate(*statement.exprs[1]))) kept.push_back(std::move(item));
     }
     scope_ = outer;
     return kept;
   }
 
   Flow run_for(const Stmt& statement) {
-    const Value iterable = evaluate(*statement.exprs[0]);
+    const Value iterable = evaluator_.evaluate(*statement.exprs[0]);
     if (statement.is_recursive) keep(scope_);  // the loop holds the scope, which may come to hold the loop
     return run_turns(statement, iterable, 0);
   }
@@ -191,18 +188,18 @@ class Interpreter final : public Runtime {
 
   void run_set_block(const Stmt& statement) {
     Value text(captured_in_scope(statement.bodies[0]));
-    assign(statement.targets[0], filtered(statement.exprs[0].get(), std::move(text)));
+    assign(statement.targets[0], evaluator_.filtered(statement.exprs[0].get(), std::move(text)));
   }
 
   void run_filter_block(const Stmt& statement) {
     Value text(captured_in_scope(statement.bodies[0]));
-    write(filtered(statement.exprs[0].get(), std::move(text)));
+    write(evaluator_.filtered(statement.exprs[0].get(), std::move(text)));
   }
 
   Flow run_with(const Stmt& statement) {
     const ScopePtr outer = scope_;
     Items values;
-    for (const ExprPtr& expr : statement.exprs) values.push_back(evaluate(*expr));
+    for (const ExprPtr& expr : statement.exprs) values.push_back(evaluator_.evaluate(*expr));
     scope_ = std::make_shared<Scope>(outer);
     for (std::size_t i = 0; i < values.size(); ++i) assign(statement.targets[i], values[i]);
     const Flow flow = run_body(statement.bodies[0]);
@@ -263,7 +260,7 @@ class Interpreter final : public Runtime {
       const Value* given = arguments.find(i, name);
       scope_->set(*this, name,
                   given != nullptr      ? *given
-                  : fallback != nullptr ? evaluate(*fallback)
+                  : fallback != nullptr ? evaluator_.evaluate(*fallback)
                                         : Value::undefined(name));
     }
     bind_more(statement, arguments);
@@ -301,165 +298,9 @@ class Interpreter final : public Runtime {
 
   void run_call_block(const Stmt& statement) {
     const Expr& expr = *statement.exprs[0];
-    Arguments arguments = evaluate_arguments(expr);
+    Arguments arguments = evaluator_.evaluate_arguments(expr);
     arguments.named.emplace_back("caller", make_macro(statement, 1, "caller"));
-    write(call(evaluate(*expr.parts[0]), arguments));
-  }
-
-  // ---- expressions
-  Value evaluate(const Expr& expr) {
-    guard_.check();
-    charge();
-    at_ = expr.at;
-    switch (expr.kind) {
-      case ExprKind::literal: return expr.value;
-      case ExprKind::name: return look_up(expr.text);
-      case ExprKind::list: return Value::list(evaluate_parts(expr));
-      case ExprKind::tuple: return Value::tuple(evaluate_parts(expr));
-      case ExprKind::dict: return evaluate_dict(expr);
-      case ExprKind::negate: return negated(evaluate(*expr.parts[0]));
-      case ExprKind::plus: return as_it_is(evaluate(*expr.parts[0]));
-      case ExprKind::logical_not: return Value(!is_true(evaluate(*expr.parts[0])));
-      case ExprKind::logical_and:
-      case ExprKind::logical_or: return evaluate_logical(expr);
-      case ExprKind::arithmetic: return evaluate_arithmetic(expr);
-      case ExprKind::concatenate: return concatenated(*this, evaluate_parts(expr));
-      case ExprKind::compare: return evaluate_compare(expr);
-      case ExprKind::conditional: return evaluate_conditional(expr);
-      case ExprKind::attribute: return evaluate_attribute(expr);
-      case ExprKind::subscript: return evaluate_subscript(expr);
-      case ExprKind::slice: return evaluate_slice(expr);
-      case ExprKind::call: return evaluate_call(expr);
-      case ExprKind::filter: return filtered(&expr, {});
-      case ExprKind::test: return evaluate_test(expr);
-      case ExprKind::spread: break;  // evaluate_arguments() handles it
-    }
-    return {};
-  }
-
-  Value look_up(const std::string& name) {
-    if (const Value* found = scope_->find(*this, name)) return *found;
-    if (auto function = global_function(name)) return std::move(*function);
-    return Value::undefined(name);
-  }
-
-  Items evaluate_parts(const Expr& expr) {
-    Items items;
-    for (const ExprPtr& part : expr.parts) items.push_back(evaluate(*part));
-    return items;
-  }
-
-  Value evaluate_dict(const Expr& expr) {
-    auto dict = std::make_shared<DictObject>();
-    for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2) {
-      Value key = evaluate(*expr.parts[i]);
-      dict->set(*this, std::move(key), evaluate(*expr.parts[i + 1]));
-    }
-    return Value(std::move(dict));
-  }
-
-  Value evaluate_logical(const Expr& expr) {
-    Value left = evaluate(*expr.parts[0]);
-    return is_true(left) == (expr.kind == ExprKind::logical_or) ? left : evaluate(*expr.parts[1]);
-  }
-
-  Value evaluate_arithmetic(const Expr& expr) {
-    const Value left = evaluate(*expr.parts[0]), right = evaluate(*expr.parts[1]);
-    at_ = expr.at;
-    return arithmetic(*this, expr.text, left, right);
-  }
-
-  Value evaluate_compare(const Expr& expr) {
-    Value left = evaluate(*expr.parts[0]);
-    for (std::size_t i = 0; i < expr.names.size(); ++i) {
-      Value right = evaluate(*expr.parts[i + 1]);
-      at_ = expr.at;
-      if (!compared(*this, expr.names[i], left, right)) return Value(false);
-      left = std::move(right);
-    }
-    return Value(true);
-  }
-
-  Value evaluate_conditional(const Expr& expr) {
-    if (is_true(evaluate(*expr.parts[0]))) return evaluate(*expr.parts[1]);
-    return expr.parts.size() > 2 ? evaluate(*expr.parts[2]) : Value();
-  }
-
-  Value evaluate_attribute(const Expr& expr) {
-    const Value object = evaluate(*expr.parts[0]);
-    at_ = expr.at;
-    return attribute(*this, object, expr.text);
-  }
-
-  Value evaluate_subscript(const Expr& expr) {
-    const Value object = evaluate(*expr.parts[0]), key = evaluate(*expr.parts[1]);
-    at_ = expr.at;
-    return subscript(*this, object, key);
-  }
-
-  Value evaluate_slice(const Expr& expr) {
-    const auto part = [&](std::size_t i) { return expr.parts[i] ? evaluate(*expr.parts[i]) : Value::none(); };
-    const Value object = evaluate(*expr.parts[0]), start = part(1), stop = part(2), step = part(3);
-    at_ = expr.at;
-    return sliced(*this, object, start, stop, step);
-  }
-
-  Arguments evaluate_arguments(const Expr& expr) {
-    Arguments arguments;
-    for (std::size_t i = 1; i < expr.parts.size(); ++i) {
-      if (expr.parts[i]->kind == ExprKind::spread) {
-        spread_list(*this, evaluate(*expr.parts[i]->parts[0]), arguments);
-      } else {
-        arguments.positional.push_back(evaluate(*expr.parts[i]));
-      }
-    }
-    for (const auto& [name, value] : expr.named) {
-      if (name == "**") {
-        spread_dict(*this, evaluate(*value), arguments);
-      } else {
-        arguments.named.emplace_back(name, evaluate(*value));
-      }
-    }
-    return arguments;
-  }
-
-  Value evaluate_call(const Expr& expr) {
-    const Expr& callee = *expr.parts[0];
-    if (callee.kind != ExprKind::attribute) {
-      const Value function = evaluate(callee);
-      const Arguments arguments = evaluate_arguments(expr);
-      at_ = expr.at;
-      return call(function, arguments);
-    }
-    // Calls object.method(...) directly, without making the method a value.
-    const Value object = evaluate(*callee.parts[0]);
-    const Method method = find_method(object, callee.text);
-    const Value function = method == nullptr ? attribute(*this, object, callee.text) : Value();
-    const Arguments arguments = evaluate_arguments(expr);
-    at_ = expr.at;
-    if (method == nullptr) return call(function, arguments);
-    charge();
-    return method(*this, object, arguments);
-  }
-
-  /// Evaluates a chain of filters; the innermost one gets `input` if it has no part of its own.
-  Value filtered(const Expr* expr, Value input) {
-    if (expr == nullptr) return input;
-    guard_.check();
-    const Expr* source = expr->parts[0].get();
-    Value value = source == nullptr                  ? std::move(input)
-                  : source->kind == ExprKind::filter ? filtered(source, std::move(input))
-                                                     : evaluate(*source);
-    const Arguments arguments = evaluate_arguments(*expr);
-    at_ = expr->at;
-    return run_filter(*this, expr->text, value, arguments);
-  }
-
-  Value evaluate_test(const Expr& expr) {
-    const Value value = evaluate(*expr.parts[0]);
-    const Arguments arguments = evaluate_arguments(expr);
-    at_ = expr.at;
-    return Value(run_test(*this, expr.text, value, arguments));
+    write(call(evaluator_.evaluate(*expr.parts[0]), arguments));
   }
 
   StackGuard guard_;
@@ -467,6 +308,7 @@ class Interpreter final : public Runtime {
   ScopePtr scope_;
   MarkedText out_;
   Position at_;
+  Evaluator evaluator_;
   int macro_depth_ = 0;
   std::vector<DictPtr> kept_objects_;
   std::vector<ScopePtr> kept_scopes_;

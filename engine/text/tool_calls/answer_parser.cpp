@@ -84,7 +84,7 @@ std::string nine_characters_of(std::string_view hexadecimal) {
 
 tl::unexpected<Error> unknown(std::string_view name, const std::vector<std::string_view>& names, std::string_view option) {
   return fail(ErrorCode::invalid_argument,
-              fmt::format("there is no parser \"{}\"; there are {}", printable_excerpt(name), fmt::join(names, ", ")),
+              fmt::format("there is no parser \"{}\"; the parsers are {}", printable_excerpt(name), fmt::join(names, ", ")),
               std::string(option));
 }
 

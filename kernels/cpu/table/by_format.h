@@ -28,7 +28,7 @@ consteval ByFormat<T> by_format(const OfFormat<T> (&rows)[n]) {
   std::array<bool, kWeightFormats> has_row{};
   for (const OfFormat<T>& row : rows) {
     const auto index = static_cast<std::size_t>(row.format);
-    if (has_row[index]) throw "a format has two rows";
+    if (has_row[index]) throw "a format has two rows in the table";
     has_row[index] = true;
     table[index] = row.value;
   }

@@ -362,7 +362,7 @@ void launch(Stream stream, const Rows& out, const Rows& q, const KvLayer& layer,
             const Shape& shape, float* partials) {
   const std::size_t n_bytes = SharedTiles<kQueries>::n_bytes(shape.padded_dim);
   check(cudaFuncSetAttribute(attend<T, kQueries>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(n_bytes)),
-        "shared memory of attention");
+        "setting the shared memory of attention");
   const dim3 grid(static_cast<unsigned>(rows.n_tiles), static_cast<unsigned>(layer.shape.n_kv_heads * shape.n_chunks),
                   static_cast<unsigned>(rows.n_splits));
   attend<T, kQueries><<<grid, kThreads, n_bytes, stream>>>(out, q, kv_half<T>(layer, false), kv_half<T>(layer, true), rows,

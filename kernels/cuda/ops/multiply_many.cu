@@ -151,7 +151,7 @@ void launch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatr
                     .n_tiles = static_cast<int>(matrix.layout.n_tiles()),
                     .n_row_tiles = static_cast<int>(div_up(x.n_rows, kRowTile))};
   check(cudaFuncSetAttribute(multiply<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(C::kSharedBytes)),
-        "shared memory of a product");
+        "setting the shared memory of a product");
   // Blocks with the same outputs are adjacent, so that they share the weights, the larger operand, in the cache.
   const dim3 grid(static_cast<unsigned>(div_up(in.n_row_tiles, C::kRow)),
                   static_cast<unsigned>(div_up(in.n_tiles, C::kOut)));

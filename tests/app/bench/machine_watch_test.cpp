@@ -87,7 +87,7 @@ class MachineWatchTest : public QObject {
     const Machine machine;
     MachineWatch watch(machine.root());
     machine.put("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
-    QVERIFY(warned(watch).find("governor of 50 % of the processors") != std::string::npos);
+    QVERIFY(warned(watch).find("50 % of the processors have a governor") != std::string::npos);
   }
 
   /// Of 200 ticks 190 were busy, 160 of them ours: others had 15 %.
@@ -95,7 +95,7 @@ class MachineWatchTest : public QObject {
     const Machine machine;
     MachineWatch watch(machine.root());
     machine.processors(1010, 290, 160);
-    QCOMPARE(warned(watch), std::string("others took 15 % of the processors during a run|"));
+    QCOMPARE(warned(watch), std::string("other programs took 15 % of the processors during a run|"));
     watch.begin();
     machine.processors(1020, 480, 340);  // 10 of 200: not more than is told
     QCOMPARE(warned(watch), std::string());

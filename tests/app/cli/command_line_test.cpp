@@ -338,11 +338,11 @@ void CommandLineTest::a_device_is_there_or_it_is_said_what_is_missing() {
     return;
   }
   QVERIFY(load.code != 0);
-  QVERIFY2(load.err.find("device cuda is not there: ") != std::string::npos, load.err.c_str());
+  QVERIFY2(load.err.find("device cuda is not available: ") != std::string::npos, load.err.c_str());
   for (const std::string command : {"selftest", "roofline"}) {
     const CliRun run = run_cli({command, "--device", "cuda"});
     QVERIFY(run.code == 2);
-    QVERIFY2(run.err.find("device cuda is not there: ") != std::string::npos, run.err.c_str());
+    QVERIFY2(run.err.find("device cuda is not available: ") != std::string::npos, run.err.c_str());
   }
 }
 

@@ -58,8 +58,8 @@ class EmbedCommandTest : public QObject {
     QCOMPARE(run({"--prompt", "a", "--prompt-ids", "1"}).code, 2);
     const CliRun wrong = run({"--prompt-ids", "1,x"});
     QCOMPARE(wrong.code, 2);
-    VERIFY_HAS(wrong.err, "'x' is not a token id");
-    VERIFY_HAS(run({"--prompt-ids", "99"}).err, "token id 99 is not in the vocabulary of 96");
+    VERIFY_HAS(wrong.err, "'x' is not a token ID");
+    VERIFY_HAS(run({"--prompt-ids", "99"}).err, "token ID 99 is not in the vocabulary of 96");
   }
 
   void a_file_that_convert_writes_gives_the_same_vector() {

@@ -176,7 +176,7 @@ void ProgramTest::serve_says_where_it_listens_and_answers() {
   const QString line = program.line();
   const QByteArray err = program.err();
   QVERIFY2(line.startsWith("listening on http://127.0.0.1:"), qPrintable(line + err));
-  QVERIFY2(err.contains("/health says 503") && !err.contains("http://"), err);  // the address stands there once
+  QVERIFY2(err.contains("/health answers 503") && !err.contains("http://"), err);  // the address stands there once
   HttpClient client(port_of(line));
   QCOMPARE(client.get("/health").status, 200);
   QCOMPARE(client.get("/v1/models").json()["data"][0]["id"].get<std::string>(), std::string("tiny-llama"));

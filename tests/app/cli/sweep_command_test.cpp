@@ -195,9 +195,9 @@ class SweepCommandTest : public QObject {
     const std::string journal = path("other.jsonl");
     QCOMPARE(sweep({"--var", "concurrency=1", "--journal", journal}).code, 0);
     const CliRun other = sweep({"--var", "concurrency=1,2", "--length-spread", "0.5", "--journal", journal, "--resume"});
-    QVERIFY2(other.code == 2 && has(other.err, "variables is concurrency=1 in it and concurrency=1,2 here"),
+    QVERIFY2(other.code == 2 && has(other.err, "variables is concurrency=1 in the journal and concurrency=1,2 here"),
              other.err.c_str());
-    QVERIFY2(has(other.err, "length_spread is 0 in it and 0.5 here"), other.err.c_str());
+    QVERIFY2(has(other.err, "length_spread is 0 in the journal and 0.5 here"), other.err.c_str());
     QVERIFY2(has(other.err, "--resume and --journal alone"), other.err.c_str());
     QVERIFY2(!has(other.err, "prompt_tokens"), other.err.c_str());
     std::string older = read_file(journal);

@@ -121,8 +121,8 @@ class TokenizerCommandsTest : public QObject {
     VERIFY_HAS(run.err, "no tokenizer: tokenizer.json or ");
     const std::string absent = empty.path() + "/none/tokenizer.json", other = empty.write("my.json", "{}");
     for (const auto& [path, advice] :
-         {std::pair(absent, "there is no such file or folder; name the folder of a checkpoint"),
-          std::pair(other, "is no name of a tokenizer's file, which ends in tokenizer.json or ")}) {
+         {std::pair(absent, "there is no such file or folder; give the folder of a checkpoint"),
+          std::pair(other, "is not the name of a tokenizer file, which ends in tokenizer.json or ")}) {
       const CliRun refused = run_cli({"tokenize", "--tokenizer", path});
       QCOMPARE(refused.code, 3);
       VERIFY_HAS(refused.err, path.c_str());

@@ -66,7 +66,7 @@ class ModelNamesTest : public QObject {
       const auto found = find(name);
       QVERIFY(!found.has_value());
       QCOMPARE(found.error().code, ErrorCode::invalid_argument);
-      QVERIFY2(found.error().message.starts_with("2 models fit"), found.error().message.c_str());
+      QVERIFY2(found.error().message.starts_with("2 models match"), found.error().message.c_str());
     }
     const std::string message = find("Llama-3.2-1B").error().message;
     QVERIFY(message.find("/1") != std::string::npos && message.find("/7") != std::string::npos);

@@ -51,6 +51,7 @@ class CompletionsTest : public QObject {
   void engine_defaults_are_the_starting_point();
   void cache_salt_reaches_the_engine();
   void a_full_queue_is_429_with_retry_after();
+  void a_lost_device_is_503_and_health_says_so();
   void a_failed_submit_of_several_leaves_none_running();
 
  private:
@@ -417,6 +418,17 @@ void CompletionsTest::a_full_queue_is_429_with_retry_after() {
   QCOMPARE(reply.status, 429);
   QCOMPARE(reply.field("Retry-After"), "1");
   QCOMPARE(reply.json()["error"]["type"], "rate_limit_error");
+}
+
+void CompletionsTest::a_lost_device_is_503_and_health_says_so() {
+  QCOMPARE(HttpClient(fixture_->port()).get("/health").status, 200);
+  fixture_->engine().lose_device({engine::ErrorCode::unavailable, "CUDA device 0 was lost", "device"});
+  const HttpReply reply = post(completion_body("ab"));
+  QCOMPARE(reply.status, 503);
+  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("CUDA device 0 was lost") != std::string::npos);
+  const HttpReply health = HttpClient(fixture_->port()).get("/health");
+  QCOMPARE(health.status, 503);
+  QVERIFY2(health.body.find("CUDA device 0 was lost") != std::string::npos, health.body.c_str());
 }
 
 void CompletionsTest::a_failed_submit_of_several_leaves_none_running() {

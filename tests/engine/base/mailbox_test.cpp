@@ -18,6 +18,7 @@ class MailboxTest : public QObject {
   void what_lies_in_a_closed_box_can_be_taken();
   void wait_returns_when_mail_comes();
   void wait_returns_when_the_box_is_closed();
+  void a_woken_wait_returns_once_without_mail();
   void a_wait_with_an_end_returns_without_mail_and_early_with_it();
   void many_senders_lose_nothing();
 };
@@ -66,6 +67,16 @@ void MailboxTest::wait_returns_when_mail_comes() {
     box.put(value);
   });
   QVERIFY(box.wait());
+}
+
+void MailboxTest::a_woken_wait_returns_once_without_mail() {
+  Mailbox<int> box;
+  std::jthread waker([&box] { box.wake(); });
+  QVERIFY(box.wait());
+  QVERIFY(box.empty());
+  waker.join();
+  box.close();
+  QVERIFY(!box.wait());
 }
 
 void MailboxTest::a_wait_with_an_end_returns_without_mail_and_early_with_it() {

@@ -165,10 +165,10 @@ class EmbedderTest : public QObject {
     };
     QCOMPARE(embedder->info().max_tokens, std::int64_t{126});  // the first positions are behind the row of padding
     VERIFY_HAS(message({}), "without tokens");
-    VERIFY_HAS(message(std::vector<std::int32_t>(127, 5)), "127 tokens, the model reads at most 126");
+    VERIFY_HAS(message(std::vector<std::int32_t>(127, 5)), "127 tokens, but the model reads at most 126");
     QVERIFY(embedder->embed(std::vector<std::int32_t>(126, 5)).has_value());
-    VERIFY_HAS(message({5, 96}), "token id 96 is not in the vocabulary of 96");
-    VERIFY_HAS(message({-1}), "token id -1");
+    VERIFY_HAS(message({5, 96}), "token ID 96 is not in the vocabulary of 96");
+    VERIFY_HAS(message({-1}), "token ID -1");
   }
 
   /// Ids need no tokenizer; texts say which file is missing.

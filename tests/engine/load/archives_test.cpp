@@ -67,7 +67,7 @@ class ArchivesTest : public QObject {
     QFETCH(QByteArray, bytes);
     const TextFolder folder;
     const std::string gguf = folder.write("model.gguf", bytes.toStdString());
-    VERIFY_HAS(refusal(gguf), "is no GGUF file");
+    VERIFY_HAS(refusal(gguf), "is not a GGUF file");
     const TinyModelCopy model;
     write_file(model.file("model.safetensors"), bytes.toStdString());
     const std::string why = refusal(model.path());

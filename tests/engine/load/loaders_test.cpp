@@ -139,10 +139,10 @@ void LoadersTest::L14_a_missing_file_is_an_error_where_it_is_needed() {
   std::filesystem::remove(model.file(kSecond));
   const std::string words = refusal_of_model(model);
   QVERIFY2(words.starts_with(std::string(kSecond) + ": "), words.c_str());
-  QVERIFY2(contains(words, "file is missing; 1 of the 2 files that model.safetensors.index.json names is here"),
+  QVERIFY2(contains(words, "file is missing; 1 of the 2 files that model.safetensors.index.json names is present"),
            words.c_str());
   write_file(model.file(std::string(kSecond) + ".part"), "x");
-  QVERIFY2(contains(refusal_of_model(model), ".part is a download that is not finished"), refusal_of_model(model).c_str());
+  QVERIFY2(contains(refusal_of_model(model), ".part is an unfinished download"), refusal_of_model(model).c_str());
 }
 
 void LoadersTest::L14_a_missing_file_of_what_nobody_needs_is_a_warning() {
@@ -150,7 +150,7 @@ void LoadersTest::L14_a_missing_file_of_what_nobody_needs_is_a_warning() {
   model.edit(kIndex, [](Json& index) { index["weight_map"]["vision.proj.weight"] = "vision.safetensors"; });
   const auto warnings = warnings_of_model(model);
   QVERIFY2(contains(warnings,
-                    "a tensor that LlamaForCausalLM does not need is missing: vision.safetensors: vision.proj.weight: file"),
+                    "a tensor is missing that LlamaForCausalLM does not need: vision.safetensors: vision.proj.weight: file"),
            warnings.c_str());
 }
 
@@ -219,7 +219,8 @@ void LoadersTest::L14_shards_of_two_models() {
   const TinyModelCopy model("tiny-sharded");
   write_file(model.file(kSecond), one_tensor("transformer.wte.weight"));
   const std::string words = refusal_of_model(model);
-  QVERIFY2(words.starts_with(kSecond) && contains(words, "missing tensor: model.safetensors.index.json promises it"),
+  QVERIFY2(words.starts_with(kSecond) &&
+               contains(words, "missing tensor: model.safetensors.index.json says that this file has it"),
            words.c_str());
 }
 
@@ -326,7 +327,7 @@ void LoadersTest::L11_file_truncated_after_opening() {
   const auto whole = checkpoint->check_whole(tensor);
   QVERIFY(!whole && whole.error().code == ErrorCode::model_refused);
   QCOMPARE(whole.error().where, std::string("model.safetensors: lm_head.weight"));
-  QVERIFY(contains(whole.error().message, "truncated while it was read: it held 450736 bytes"));
+  QVERIFY(contains(whole.error().message, "truncated while it was read: it had 450736 bytes"));
 }
 
 void LoadersTest::L6_index_key_twice() {
@@ -375,7 +376,7 @@ void LoadersTest::L16_no_weights_at_all() {
   QCOMPARE(refusal_of_weights(model), std::string("model.safetensors: not a regular file but a folder"));
   std::filesystem::remove(model.file("model.safetensors"));
   write_file(model.file("model.safetensors.crdownload"), "x");
-  QVERIFY2(contains(refusal_of_weights(model), "model.safetensors.crdownload is a download"),
+  QVERIFY2(contains(refusal_of_weights(model), "model.safetensors.crdownload is an unfinished download"),
            refusal_of_weights(model).c_str());
 }
 

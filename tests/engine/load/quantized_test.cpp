@@ -165,16 +165,16 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   };
   row("gptq-4bit", "quant_method", R"("quip")", "weights quantized by \"quip\" (known: gptq");
   row("gptq-4bit", "quant_method", "null", "missing: quant_method");
-  row("gptq-4bit", "bits", "3", "asks for what is not there yet: codes of 3 bits (bits)");
+  row("gptq-4bit", "bits", "3", "asks for features that are not supported: codes of 3 bits (bits)");
   row("gptq-4bit", "bits", "null", "missing: bits");
   row("gptq-4bit", "bits", R"("4")", "bits: got \"4\", expected an integer");
   row("gptq-4bit", "group_size", "0", "group_size: got 0");
   row("gptq-4bit", "group_size", "-7", "group_size: got -7");
   row("gptq-4bit", "checkpoint_format", R"("bitblas")",
       "the packing \"bitblas\" (checkpoint_format; known: gptq, gptq_v2, ma");
-  row("gptq-4bit", "is_marlin_format", "true", "says gptq, but no tensor is quantized so");
+  row("gptq-4bit", "is_marlin_format", "true", "says gptq, but no tensor is quantized that way");
   row("gptq-marlin", "bits", "8", "codes of 8 bits in Marlin's tiles (bits)");
-  row("gptq-marlin", "desc_act", "true", "an order of groups in Marlin's tiles (desc_act)");
+  row("gptq-marlin", "desc_act", "true", "activation order in Marlin's tiles (desc_act)");
   row("gptq-marlin", "sym", "false", "zero points in Marlin's tiles (sym)");
   row("gptq-4bit", "pack_dtype", R"("int16")", "words of another size (pack_dtype)");
   row("gptq-4bit", "dynamic", R"({"+:.*down.*": {"bits": 8}})", "other settings for some modules (dynamic: +:.*down.*)");
@@ -198,7 +198,8 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
   row("compressed-w8a8", "config_groups/group_0/weights/dynamic", "true", "found while the model runs (dynamic)");
   row("compressed-w8a8", "config_groups/group_0/weights/wing", "1", "an unknown setting (wing)");
   row("compressed-w8a8", "config_groups/group_0/output_activations", R"({"num_bits": 8})", "rounded outputs");
-  row("compressed-w8a8", "config_groups/group_1", R"({"weights": {"num_bits": 4}})", "group_1: asks for what is not there");
+  row("compressed-w8a8", "config_groups/group_1", R"({"weights": {"num_bits": 4}})",
+      "group_1: asks for features that are not supported");
   row("compressed-w8a8", "sparsity_config", R"({"format": "sparse-24-bitmask"})", "left out (sparsity_config)");
   row("compressed-w8a8", "transform_config", R"({"config_groups": {"R1": {}}})", "transforms of activations");
   row("compressed-fp8", "config_groups/group_0/weights/num_bits", "4", "float weights of 4 bits");
@@ -206,16 +207,16 @@ void QuantizedTest::settings_that_are_not_there_are_refused_data() {
       R"({"num_bits": 4, "strategy": "block", "block_structure": [8, 16]})",
       "packed codes with scales of blocks (strategy block, block_structure [8, 16])");
   row("compressed-marlin-24", "config_groups/group_0/weights/symmetric", "false",
-      "not there yet: zero points in marlin-24 (symmetric)");
+      "not supported: zero points in marlin-24 (symmetric)");
   row("compressed-marlin-24", "config_groups/group_0/weights/actorder", R"("group")",
-      "not there yet: an order of groups in marlin-24 (actorder)");
+      "not supported: activation order in marlin-24 (actorder)");
   row("compressed-marlin-24", "config_groups/group_0/weights/strategy", R"("tensor")",
-      "not there yet: scales that rows share in marlin-24 (strategy)");
-  row("fp8", "activation_scheme", R"("sometimes")", "activations scaled otherwise (activation_scheme sometimes)");
-  row("fp8", "fmt", R"("e5m2")", "other numbers than e4m3 (fmt)");
-  row("fp8-block", "weight_block_size", "[48]", "got 1 numbers, expected rows and columns");
+      "not supported: scales that rows share in marlin-24 (strategy)");
+  row("fp8", "activation_scheme", R"("sometimes")", "another scaling of activations (activation_scheme sometimes)");
+  row("fp8", "fmt", R"("e5m2")", "other number formats than e4m3 (fmt)");
+  row("fp8-block", "weight_block_size", "[48]", "got 1 sizes, expected the number of rows and of columns");
   row("fp8-block", "weight_block_size", "[0, 32]", "weight_block_size: got 0");
-  row("bnb-8bit", "llm_int8_has_fp16_weight", "true", "weights in 16 bits beside the codes");
+  row("bnb-8bit", "llm_int8_has_fp16_weight", "true", "16-bit weights in addition to the codes");
   row("mxfp4", "rotation", R"("hadamard")", "an unknown setting (rotation)");
   row("bnb-nf4", "llm_int8_threshold", R"("six")", "llm_int8_threshold: got \"six\"");
 }
@@ -258,11 +259,12 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("awq-gemv", "scales", "[128, 31]", "F16", "data_offsets span");
   row("awq-gemv", "scales", "[32, 128]", "F16", "scales: shape: got [32, 128], expected [128, 128]");
   row("awq-gemv", "qzeros", "[4, 128]", "I32", "qzeros: shape: got [4, 128], expected [128, 4]");
-  row("awq-gemv-fast", "qweight", "[64, 32]", "I16", "qweight: shape: got [64, 32], expected outputs by four, inputs by 64");
+  row("awq-gemv-fast", "qweight", "[64, 32]", "I16",
+      "qweight: shape: got [64, 32], expected [outputs / 4, inputs], a multiple of 64 inputs");
   row("awq-gemv-fast", "qweight", "[32, 32]", "I32", "qweight: dtype: got I32, expected I16");
   row("awq-gemv-fast", "qzeros", "[128, 16]", "F16", "qzeros: shape: got [128, 16], expected [16, 128]");
   row("gptq-marlin", "B", "[512, 8]", "I32",
-      "B: shape: got [512, 8], expected tiles of 16 inputs, 128 words for 64 outputs");
+      "B: shape: got [512, 8], expected tiles of 16 inputs with 128 words for 64 outputs");
   row("gptq-marlin", "B", "[4096]", "I32", "B: shape: got [4096], expected tiles");
   row("gptq-marlin", "s", "[2, 128]", "F16", "s: shape: got [2, 128], expected [1, 256]");
   row("gptq-marlin", "s", "", "", "s: missing tensor");
@@ -275,7 +277,7 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("compressed-w8a8", "weight_scale", "[1, 128]", "BF16", "weight_scale: shape: got [1, 128], expected [128, 1]");
   row("compressed-w8a16", "weight_zero_point", "", "", "weight_zero_point: missing tensor");
   row("compressed-w4a16", "weight_packed", "[64, 16]", "I32",
-      "weight_packed: shape: got [64, 16], expected that of [128, 64]");
+      "weight_packed: shape: got [64, 16], expected the shape of [128, 64]");
   row("compressed-w4a16", "weight_shape", "[2, 1]", "I64", "weight_shape: shape: got [2, 1], expected [2]");
   row("compressed-w4a16", "weight_scale", "[64, 4]", "BF16", "weight_scale: shape: got [64, 4], expected [128, 2]");
   row("compressed-w4a16-asym", "weight_zero_point", "[1, 16]", "I32", "shape: got [1, 16], expected [16, 1]");
@@ -350,7 +352,7 @@ void QuantizedTest::sizes_that_files_tell_are_not_believed() {
     packed.edit_data(std::string(kGate) + ".weight_shape", 8,
                      std::string(reinterpret_cast<const char*>(&size), sizeof size));
     const std::string got = refusal_of(packed);
-    QVERIFY2(got.find("weight_packed: shape: got [128, 8], expected that of [128, ") != std::string::npos, got.c_str());
+    QVERIFY2(got.find("weight_packed: shape: got [128, 8], expected the shape of [128, ") != std::string::npos, got.c_str());
   }
   const std::string state = std::string(kGate) + ".weight.quant_state.bitsandbytes__nf4";
   const std::string whole = blocks.data_of(state);
@@ -362,12 +364,12 @@ void QuantizedTest::sizes_that_files_tell_are_not_believed() {
     return refusal_of(blocks);
   };
   const std::pair<std::string, std::string> cases[] = {
-      {with("[128, 64]", "[128, 65]"), "weight: got 4096 bytes, expected codes of 128 times 65 weights"},
-      {with("[128, 64]", "[1e9,1e9]"), "expected codes of 1000000000 times 1000000000 weights"},
-      {with("[128, 64]", "[8192]   "), "got 1 sizes, expected rows and columns"},
+      {with("[128, 64]", "[128, 65]"), "weight: got 4096 bytes, expected the codes of 128 x 65 weights"},
+      {with("[128, 64]", "[1e9,1e9]"), "expected the codes of 1000000000 x 1000000000 weights"},
+      {with("[128, 64]", "[8192]   "), "got 1 sizes, expected the number of rows and of columns"},
       {with("\"blocksize\": 64", "\"blocksize\": 0 "), "blocksize: got 0"},
       {with("\"blocksize\": 64", "\"blocksize\": 32"), "absmax: shape: got [128], expected [256, 1]"},
-      {with("{", "["), "is no JSON object"},
+      {with("{", "["), "is not a JSON object"},
   };
   for (const auto& [got, want] : cases) QVERIFY2(got.find(want) != std::string::npos, got.c_str());
 }

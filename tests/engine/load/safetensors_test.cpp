@@ -174,7 +174,7 @@ void SafetensorsTest::L2_header_must_be_utf8() {
 }
 
 void SafetensorsTest::L2_deep_json_is_refused() {
-  VERIFY_REFUSED(parse("{\"t\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", 0), "in place of");
+  VERIFY_REFUSED(parse("{\"t\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", 0), "instead of");
   VERIFY_REFUSED(parse("{\"__metadata__\":" + std::string(100'000, '{'), 0), "");
 }
 
@@ -183,9 +183,9 @@ void SafetensorsTest::L2_nul_bytes_do_not_hide_the_rest() {
 }
 
 void SafetensorsTest::L2_metadata_holds_strings_only() {
-  VERIFY_REFUSED(parse(R"({"__metadata__":{"format":1}})", 0), "a number in place of a string");
-  VERIFY_REFUSED(parse(R"({"__metadata__":{"format":{}}})", 0), "an object in place of a string");
-  VERIFY_REFUSED(parse(R"({"__metadata__":[]})", 0), "in place of");
+  VERIFY_REFUSED(parse(R"({"__metadata__":{"format":1}})", 0), "a number instead of a string");
+  VERIFY_REFUSED(parse(R"({"__metadata__":{"format":{}}})", 0), "an object instead of a string");
+  VERIFY_REFUSED(parse(R"({"__metadata__":[]})", 0), "instead of");
 }
 
 void SafetensorsTest::L3_many_tensors_load() {
@@ -198,10 +198,12 @@ void SafetensorsTest::L3_many_tensors_load() {
   QCOMPARE(tensors->size(), std::size_t{100'000});
 }
 
-void SafetensorsTest::L4_begin_behind_end() { VERIFY_REFUSED(parse(header_of("U8", "[4]", "[4,0]"), 4), "begin 4 > end 0"); }
+void SafetensorsTest::L4_begin_behind_end() {
+  VERIFY_REFUSED(parse(header_of("U8", "[4]", "[4,0]"), 4), "the begin 4 is after the end 0");
+}
 
 void SafetensorsTest::L4_end_behind_the_file() {
-  VERIFY_REFUSED(parse(header_of("U8", "[5]", "[0,5]"), 4), "it ends at 5, the file holds 4");
+  VERIFY_REFUSED(parse(header_of("U8", "[5]", "[0,5]"), 4), "it should end at byte 5, but the file has 4");
   VERIFY_REFUSED(parse(header_of("U8", "[4]", "[18446744073709551612,18446744073709551615]"), 4),
                  "truncated at the tensor data");
 }
@@ -257,7 +259,7 @@ void SafetensorsTest::L4_offsets_must_be_two_numbers() {
 }
 
 void SafetensorsTest::L4_span_must_be_what_the_shape_needs() {
-  VERIFY_REFUSED(parse(header_of("F32", "[2]", "[0,4]"), 4), "span 4 bytes, F32 of that shape needs 8");
+  VERIFY_REFUSED(parse(header_of("F32", "[2]", "[0,4]"), 4), "span 4 bytes, but F32 of that shape needs 8");
 }
 
 void SafetensorsTest::L5_size_overflow_data() {
@@ -293,20 +295,20 @@ void SafetensorsTest::L6_duplicate_tensor() {
   VERIFY_REFUSED(
       parse(R"({"t":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
             4),
-      "tensor is there twice");
+      "tensor appears twice");
 }
 
 void SafetensorsTest::L6_duplicate_field() {
   VERIFY_REFUSED(parse(R"({"t":{"dtype":"U8","dtype":"F32","shape":[4],"data_offsets":[0,4]}})", 4),
-                 "field 'dtype' is there twice");
+                 "field 'dtype' appears twice");
 }
 
 void SafetensorsTest::L6_duplicate_metadata() {
-  VERIFY_REFUSED(parse(R"({"__metadata__":{},"__metadata__":{}})", 0), "__metadata__ is there twice");
+  VERIFY_REFUSED(parse(R"({"__metadata__":{},"__metadata__":{}})", 0), "__metadata__ appears twice");
 }
 
 void SafetensorsTest::L6_duplicate_metadata_key() {
-  VERIFY_REFUSED(parse(R"({"__metadata__":{"format":"pt","format":"tf"}})", 0), "key 'format' is there twice");
+  VERIFY_REFUSED(parse(R"({"__metadata__":{"format":"pt","format":"tf"}})", 0), "key 'format' appears twice");
 }
 
 void SafetensorsTest::L7_unknown_dtype() {
@@ -316,7 +318,7 @@ void SafetensorsTest::L7_unknown_dtype() {
 }
 
 void SafetensorsTest::L7_sub_byte_types_need_whole_bytes() {
-  VERIFY_REFUSED(parse(header_of("F4", "[3]", "[0,1]"), 1), "12 bits are no whole number of bytes");
+  VERIFY_REFUSED(parse(header_of("F4", "[3]", "[0,1]"), 1), "12 bits are not a whole number of bytes");
   const auto tensors = parse(header_of("F4", "[4]", "[0,2]"), 2);
   QVERIFY(tensors.has_value());
   QVERIFY(!tensors->front().type->dtype);  // no kernel reads it: the architecture will refuse it

@@ -291,7 +291,7 @@ class ArchitecturesTest : public QObject {
     config["num_experts_per_tok"] = 5;
     const auto read = read_model_config(config);
     QVERIFY(!read.has_value());
-    QVERIFY2(read.error().message.find("there are 4 experts") != std::string::npos, read.error().message.c_str());
+    QVERIFY2(read.error().message.find("there are only 4 experts") != std::string::npos, read.error().message.c_str());
   }
 };
 

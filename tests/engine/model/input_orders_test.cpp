@@ -10,6 +10,7 @@
 #include "engine/model/layers/device_tensor.h"
 #include "engine/model/tensor_layout.h"
 #include "engine/run/model_runner.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/opened_model.h"
 #include "kernels/selftest/random_tensor.h"
 #include "tests/support/shared_data.h"
@@ -90,19 +91,13 @@ std::vector<float> logits_of(const OpenedModel& model, const std::string& isa, O
                             .max_logit_rows = kTokens};
   auto runner = ModelRunner::create(std::move(backend), std::move(*decoder), kernels::Dtype::f32, limits);
   LATHE_CHECK(runner.has_value());
-  BatchPlan plan;
-  for (std::int32_t i = 0; i < kTokens; ++i) {
-    plan.token_ids.push_back(5 * i + 3);
-    plan.positions.push_back(i);
-    plan.slots.push_back(i);
-    plan.logit_rows.push_back(i);
-  }
-  plan.query_start = {0, kTokens};
-  plan.context_len = {kTokens};
-  plan.rope_choices = {0};
-  plan.block_tables = {0};
-  plan.max_blocks = 1;
-  const auto logits = (*runner)->run(plan);
+  std::vector<std::int32_t> ids;
+  for (std::int32_t i = 0; i < kTokens; ++i) ids.push_back(5 * i + 3);
+  const BlockTable blocks = consecutive_blocks(0, 1);
+  BatchBuilder builder({.block_size = limits.block_size});
+  builder.clear();
+  builder.add({.table = blocks, .token_ids = ids, .n_logits = kTokens});
+  const auto logits = (*runner)->run(builder.finish());
   LATHE_CHECK(logits.has_value());
   const auto* const first = logits->as<const float>();
   return {first, first + logits->n_elements()};

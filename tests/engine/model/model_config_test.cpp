@@ -309,7 +309,7 @@ void ModelConfigTest::all_unmet_wishes_are_listed() {
   config["sliding_window"] = 4096;
   config["rope_scaling"] = {{"rope_type", "mrope"}};
   const Error error = refusal_of(read_model_config(config));
-  for (const char* part : {"asks for what is not there yet", "mish", "sliding_window", "mrope"}) {
+  for (const char* part : {"asks for features that are not supported", "mish", "sliding_window", "mrope"}) {
     QVERIFY2(contains(error.message, part), error.message.c_str());
   }
 }

@@ -250,9 +250,8 @@ void WeightPlanTest::L7_types_that_no_kernel_reads_are_refused() {
 
 void WeightPlanTest::L8_rank_must_match_the_config() {
   const TinyModelCopy model;
-  edit_weights(model, "model.safetensors", [](Json& header, std::string&) {
-    header["model.norm.weight"]["shape"] = {64, 1};
-  });
+  edit_weights(model, "model.safetensors",
+               [](Json& header, std::string&) { header["model.norm.weight"]["shape"] = {64, 1}; });
   QCOMPARE(refusal(model),
            std::string("model.safetensors: model.norm.weight: shape: got [64, 1], expected [64] by config.json"));
 }
@@ -292,7 +291,8 @@ void WeightPlanTest::L8_more_layers_than_the_file_has() {
   const TinyModelCopy model;
   model.set_config("num_hidden_layers", 3);
   QCOMPARE(refusal(model),
-           std::string("safetensors: model.layers.2.input_layernorm.weight: missing tensor, expected [64] by config.json"));
+           std::string(
+               "safetensors: model.layers.2.input_layernorm.weight: missing tensor: shape [64] is expected by config.json"));
 }
 
 void WeightPlanTest::L8_fewer_layers_are_extra_tensors() {
@@ -300,13 +300,14 @@ void WeightPlanTest::L8_fewer_layers_are_extra_tensors() {
   model.set_config("num_hidden_layers", 1);
   const auto planned = plan_of(model.path());
   QVERIFY(planned.plan.has_value());
-  QVERIFY(contains(planned.plan->warnings.front(), "16 tensors that LlamaForCausalLM does not need: model.layers.1."));
+  QVERIFY(contains(planned.plan->warnings.front(),
+                   "16 tensors are ignored because LlamaForCausalLM does not need them: model.layers.1."));
 }
 
 void WeightPlanTest::L8_missing_tensor_is_named() {
   const TinyModelCopy model;
   patch_header(model, "model.norm.weight", "model.xxxx.weight");
-  QVERIFY2(contains(refusal(model), "model.norm.weight: missing tensor, expected [64]"), refusal(model).c_str());
+  QVERIFY2(contains(refusal(model), "model.norm.weight: missing tensor: shape [64] is expected"), refusal(model).c_str());
 }
 
 void WeightPlanTest::L8_missing_bias_is_named() {
@@ -321,7 +322,7 @@ void WeightPlanTest::L8_extra_tensors_are_a_warning() {
   const auto planned = plan_of(model.path());
   QVERIFY(planned.plan.has_value());
   QCOMPARE(planned.plan->warnings.size(), std::size_t{1});
-  QVERIFY(contains(planned.plan->warnings.front(), "6 tensors that LlamaForCausalLM does not need"));
+  QVERIFY(contains(planned.plan->warnings.front(), "6 tensors are ignored because LlamaForCausalLM does not need them"));
   QVERIFY(contains(planned.plan->warnings.front(), "model.layers.0.mlp.down_proj.bias"));
 }
 
@@ -341,7 +342,7 @@ void WeightPlanTest::L8_tied_config_leaves_a_stray_head() {
   QVERIFY(planned.plan.has_value());
   QVERIFY(planned.plan->tied_embeddings);
   QCOMPARE(planned.plan->warnings.size(), std::size_t{1});
-  QVERIFY(contains(planned.plan->warnings.front(), "lm_head.weight: left out"));
+  QVERIFY(contains(planned.plan->warnings.front(), "lm_head.weight is ignored"));
 }
 
 void WeightPlanTest::L8_untied_config_without_head_uses_the_embeddings() {

@@ -65,15 +65,14 @@ class QuantizationAliasesTest : public QObject {
       const std::string& said = refused.error().message;
       QVERIFY(said.find(foreign.meaning) != std::string::npos && said.find("did you mean") == std::string::npos);
       if (!foreign.nearest.empty()) {
-        QVERIFY(said.ends_with("; " + std::string(foreign.nearest) + " comes nearest"));
+        QVERIFY(said.ends_with("; " + std::string(foreign.nearest) + " is the nearest format"));
         QVERIFY(set_option(options, "quantization", foreign.nearest).has_value());
       }
     }
     EngineOptions options;
-    QCOMPARE(
-        set_option(options, "quantization", "experts_int8").error().message,
-        std::string("experts_int8 (vLLM) is 8 bits for the matrices of experts alone: there is none such here; int8_g128 "
-                    "comes nearest"));
+    QCOMPARE(set_option(options, "quantization", "experts_int8").error().message,
+             std::string("experts_int8 (vLLM) is 8 bits for the matrices of experts only, which Lathe does not support; "
+                         "int8_g128 is the nearest format"));
   }
 
   void it_may_bring_the_codes_with_it() {
@@ -134,7 +133,7 @@ class QuantizationAliasesTest : public QObject {
     EngineOptions options;
     const QString said = QString::fromStdString(set_option(options, "quantization", value.toStdString()).error().message);
     QVERIFY2(said.contains("; did you mean " + nearest + "?"), qPrintable(said));
-    QVERIFY2(said.contains("names of other systems: bitsandbytes, bitsandbytes-nf4"), qPrintable(said));
+    QVERIFY2(said.contains("also accepted, from other systems: bitsandbytes, bitsandbytes-nf4"), qPrintable(said));
   }
 
   void what_is_far_from_all_gets_no_suggestion() {

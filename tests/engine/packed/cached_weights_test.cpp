@@ -12,6 +12,7 @@
 
 #include "engine/base/free_memory.h"
 #include "engine/run/open_backend.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/load_runner.h"
 #include "tests/support/quantized_folders.h"
 #include "tests/support/tiny_model.h"
@@ -53,18 +54,12 @@ std::unique_ptr<Tokenizer> tokenizer_of(const OpenedModel& model) {
 }
 
 std::vector<float> logits_of(ModelRunner& runner) {
-  BatchPlan plan;
-  for (std::int32_t i = 0; i < 5; ++i) {
-    plan.token_ids.push_back(7 * i + 1);
-    plan.positions.push_back(i);
-    plan.slots.push_back(i);
-    plan.logit_rows.push_back(i);
-  }
-  plan.query_start = {0, 5};
-  plan.context_len = {5};
-  plan.block_tables = {0};
-  plan.max_blocks = 1;
-  const auto logits = runner.run(plan);
+  const std::vector<std::int32_t> ids = {1, 8, 15, 22, 29};
+  const BlockTable blocks = consecutive_blocks(0, 1);
+  BatchBuilder builder({.block_size = runner.limits().block_size});
+  builder.clear();
+  builder.add({.table = blocks, .token_ids = ids, .n_logits = 5});
+  const auto logits = runner.run(builder.finish());
   LATHE_CHECK(logits.has_value());
   const auto* const first = logits->as<const float>();
   return {first, first + logits->n_elements()};
@@ -163,7 +158,7 @@ class CachedWeightsTest : public QObject {
     LoadedRunner loaded = *load(options, folder());
     QVERIFY(loaded.cache.use == PackedCacheUse::stored);
     QCOMPARE(loaded.cache.warnings.size(), 1U);
-    QVERIFY2(loaded.cache.warnings[0].starts_with("the packed weights on disk were of no use"),
+    QVERIFY2(loaded.cache.warnings[0].starts_with("the packed weights on disk could not be used"),
              loaded.cache.warnings[0].c_str());
     QVERIFY(logits_of(*loaded.runner) == logits_of(*load(options, {})->runner));
     QVERIFY(load(options, folder())->cache.use == PackedCacheUse::hit);

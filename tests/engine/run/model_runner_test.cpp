@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "engine/schedule/batch_builder.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -264,19 +265,12 @@ void ModelRunnerTest::a_step_allocates_nothing() {
   QFETCH(QString, isa);
   RunnerDriver driver = tiny_driver("tiny-sharded", isa);
   for (const int n_rows : {1, 2, 5, 40}) {
-    engine::BatchPlan plan{.token_ids = std::vector<std::int32_t>(static_cast<std::size_t>(n_rows), 9),
-                           .positions = {},
-                           .slots = {},
-                           .query_start = {0, n_rows},
-                           .context_len = {n_rows},
-                           .rope_choices = {0},
-                           .block_tables = {0, 1, 2},
-                           .max_blocks = 3,
-                           .logit_rows = {n_rows - 1}};
-    for (int i = 0; i < n_rows; ++i) {
-      plan.positions.push_back(i);
-      plan.slots.push_back(i);
-    }
+    const std::vector<std::int32_t> ids(static_cast<std::size_t>(n_rows), 9);
+    const engine::BlockTable blocks = engine::consecutive_blocks(0, 3);
+    engine::BatchBuilder builder({.block_size = driver.runner().limits().block_size});
+    builder.clear();
+    builder.add({.table = blocks, .token_ids = ids, .first_logit = n_rows - 1, .n_logits = 1});
+    const engine::BatchPlan& plan = builder.finish();
     QVERIFY(driver.runner().run(plan).has_value());  // libraries may set themselves up at the first step of a shape
     const std::int64_t before = n_allocations.load();
     QVERIFY(before > 0);

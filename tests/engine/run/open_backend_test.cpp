@@ -22,7 +22,7 @@ class OpenBackendTest : public QObject {
     const auto refused = open_backend({.isa = "sse9", .n_threads = 1});
     QVERIFY(!refused);
     QCOMPARE(refused.error().code, ErrorCode::invalid_argument);
-    QVERIFY2(refused.error().message.find("'sse9' is not there, this machine has: scalar") != std::string::npos,
+    QVERIFY2(refused.error().message.find("'sse9' is not available; this machine has: scalar") != std::string::npos,
              refused.error().message.c_str());
   }
   void a_device_that_nobody_knows_is_refused_with_those_there_are() {
@@ -44,7 +44,7 @@ class OpenBackendTest : public QObject {
       QVERIFY(free_bytes_of(**backend).has_value());
     } else {
       QCOMPARE(backend.error().where, std::string("device"));
-      QVERIFY2(backend.error().message.starts_with("device cuda is not there: "), backend.error().message.c_str());
+      QVERIFY2(backend.error().message.starts_with("device cuda is not available: "), backend.error().message.c_str());
     }
   }
   void the_options_say_what_is_opened() {

@@ -10,6 +10,7 @@
 
 #include "engine/api/options.h"
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
 
 using namespace lathe::engine;
 
@@ -69,7 +70,7 @@ void PoliciesTest::every_policy_finishes_a_crowd() {
       if (entry.samples) entry.sequence->tokens.push_back(2);
       if (entry.sequence->n_output() == 30) scheduler.remove(*entry.sequence);
     }
-    QVERIFY(scheduler.consistent());
+    QVERIFY(is_consistent(scheduler));
   }
   for (const Sequence& sequence : sequences) QCOMPARE(sequence.n_output(), 30);
   QCOMPARE(scheduler.cache().pool().n_used(), 0);

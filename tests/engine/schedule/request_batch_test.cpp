@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
 #include "kernels/api/check.h"
 
 using namespace lathe::engine;
@@ -45,7 +46,7 @@ struct Bench {
   std::vector<std::uint64_t> step() {
     std::vector<std::uint64_t> ids;
     StepPlan& plan = scheduler.plan(now_ms * kMs);
-    batch = plan.batch;
+    batch = plan.batch();
     n_padding = plan.n_padding_tokens;
     for (const PlannedSequence& entry : plan.entries) {
       ids.push_back(entry.sequence->id);
@@ -57,7 +58,7 @@ struct Bench {
         scheduler.remove(sequence);
       }
     }
-    LATHE_CHECK(scheduler.consistent());
+    LATHE_CHECK(is_consistent(scheduler));
     return ids;
   }
 

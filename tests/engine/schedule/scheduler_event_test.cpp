@@ -35,7 +35,7 @@ void SchedulerEventTest::sentences_data() {
   const auto row = [](const char* name, Kind kind, N n, const char* expected) {
     QTest::newRow(name) << sentence(kind, n) << QString(expected);
   };
-  row("first in the queue", Kind::queued, {0}, "Nobody ahead.");
+  row("first in the queue", Kind::queued, {0}, "No request ahead.");
   row("one ahead", Kind::queued, {1}, "1 request ahead.");
   row("two ahead", Kind::queued, {2}, "2 requests ahead.");
   row("no blocks", Kind::waiting, {72, 69, 8, 16}, "Needs 72 blocks, 69 free, 8 kept for running requests.");
@@ -43,25 +43,27 @@ void SchedulerEventTest::sentences_data() {
   row("no place", Kind::waiting, {2, 69, 16, 16}, "16 requests run, and max_num_seqs is 16.");
   row("no budget", Kind::waiting, {2, 69, 3, 16}, "Running requests used the token budget of the step.");
   row("no room for a reservation", Kind::waiting_reservation, {72, 69, 8},
-      "Reserves 72 blocks in one piece, 69 free; 8 requests hold their own.");
-  row("a batch runs", Kind::waiting_batch, {3, 8}, "Nobody joins a batch: 3 of its 8 answers unfinished.");
+      "Reserves 72 blocks in one piece, 69 free; 8 requests hold reservations.");
+  row("a batch runs", Kind::waiting_batch, {3, 8}, "No request can join the running batch: 3 of its 8 answers unfinished.");
   row("a batch fills", Kind::waiting_fill, {3, 8, 50},
-      "A batch begins with 8 requests, 3 here, or 50 ms after the first arrived.");
+      "A batch starts with 8 requests, 3 waiting now, or 50 ms after the first one arrived.");
   row("batched, free", Kind::batched, {8, 120, 0, 5},
-      "8 requests together, for the engine was free; prompts padded to 120 tokens.");
-  row("batched, full", Kind::batched, {8, 120, 1, 5}, "8 requests together, for it was full; prompts padded to 120 tokens.");
+      "8 requests together, because the engine was free; prompts padded to 120 tokens.");
+  row("batched, full", Kind::batched, {8, 120, 1, 5},
+      "8 requests together, because the batch was full; prompts padded to 120 tokens.");
   row("batched, delay", Kind::batched, {1, 120, 2, 50},
-      "1 request together, for 50 ms had passed since the first arrived; prompts padded to 120 tokens.");
+      "1 request together, because 50 ms had passed since the first one arrived; prompts padded to 120 tokens.");
   row("admitted to a batch", Kind::admitted, {1211, 0, 0}, "0 of 1,211 prompt tokens cached.");
   row("admitted", Kind::admitted, {1211, 64, 385}, "64 of 1,211 prompt tokens cached; first chunk 385.");
-  row("chunk", Kind::chunked, {505, 512, 7, 321}, "505 tokens of a budget of 512, beside 7 decodes; 321 left.");
+  row("chunk", Kind::chunked, {505, 512, 7, 321}, "505 tokens of a budget of 512, together with 7 decodes; 321 left.");
   row("paced chunk", Kind::paced, {51, 100, 3, 1478},
-      "51 tokens, so that 3 answers would not wait longer than 100 ms; 1,478 left.");
+      "51 tokens, so that the wait of 3 answers stays within 100 ms; 1,478 left.");
   row("chunk alone", Kind::chunked, {512, 512, 0, 1}, "512 tokens of a budget of 512; 1 left.");
   row("prefilled", Kind::prefilled, {1147}, "First token; 1,147 prompt tokens computed.");
-  row("preempted", Kind::preempted, {1216, 1024, 12, 12}, "Pool 1,024 / 1,024, last admitted of 12: 1,216 tokens lost.");
+  row("preempted", Kind::preempted, {1216, 1024, 12, 12},
+      "KV pool full (1,024 / 1,024 blocks); preempted as the last of 12 admitted: 1,216 tokens to recompute.");
   row("resumed", Kind::resumed, {1152, 64}, "1,152 of 1,216 tokens from the prefix cache.");
-  row("evicted", Kind::evicted, {1}, "1 cached block given up for this request.");
+  row("evicted", Kind::evicted, {1}, "1 cached block evicted for this request.");
   row("eos", Kind::finished, {232, kStop, 1}, "Stop: eos after 232 tokens.");
   row("stop token", Kind::finished, {2, kStop, 2}, "Stop: stop token after 2 tokens.");
   row("stop string", Kind::finished, {1, kStop, 3}, "Stop: stop string after 1 token.");

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
 
 using namespace lathe::engine;
 
@@ -117,7 +118,7 @@ class Storm {
       ++totals_.n_finished;
       return true;
     });
-    totals_.consistent = totals_.consistent && scheduler_.consistent();
+    totals_.consistent = totals_.consistent && is_consistent(scheduler_);
     ++totals_.n_steps;
   }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/scheduler_invariant.h"
 #include "kernels/api/check.h"
 
 using namespace lathe::engine;
@@ -32,14 +33,14 @@ struct Bench {
   std::vector<std::pair<std::uint64_t, int>> step(std::int64_t took_ms = 1) {
     std::vector<std::pair<std::uint64_t, int>> rows;
     StepPlan& plan = scheduler.plan(0);
-    last_batch = plan.batch;
+    last_batch = plan.batch();
     for (const PlannedSequence& entry : plan.entries) {
       rows.emplace_back(entry.sequence->id, entry.n_tokens);
       scheduler.commit(entry);
       if (entry.samples) entry.sequence->tokens.push_back(entry.sequence->n_tokens());
     }
     scheduler.note_step_time(took_ms * 1'000'000);
-    LATHE_CHECK(scheduler.consistent());
+    LATHE_CHECK(is_consistent(scheduler));
     return rows;
   }
 
@@ -143,7 +144,7 @@ void SchedulerTest::beside_answers_a_prompt_comes_in_chunks_for_the_target() {
   QCOMPARE(bench.events_of(2), (Kinds{Kind::queued, Kind::admitted, Kind::paced, Kind::chunked}));
   for (const SchedulerEvent& event : bench.scheduler.events()) {
     if (event.kind != Kind::paced) continue;
-    QCOMPARE(sentence_of(event), std::string("32 tokens, so that 1 answer would not wait longer than 100 ms; 12 left."));
+    QCOMPARE(sentence_of(event), std::string("32 tokens, so that the wait of 1 answer stays within 100 ms; 12 left."));
   }
 }
 

@@ -49,7 +49,7 @@ void check_logits(const ActOrderFolders& folders) {
   }
 }
 
-const QString kDisagree = QStringLiteral("matrices that read the same have their groups in different orders (desc_act)");
+const QString kDisagree = QStringLiteral("matrices with the same input have their groups in different orders (desc_act)");
 
 }  // namespace
 

@@ -278,9 +278,9 @@ class ConvertCheckpointTest : public QObject {
     const auto itself =
         engine::convert_checkpoint(options_of("none"), {.output = tests::tiny_model_path(), .overwrite = true}, {});
     QCOMPARE(itself.error().code, ErrorCode::invalid_argument);
-    QVERIFY(
-        engine::convert_checkpoint(options_of("none"), {.output = path("no/such")}, {}).error().message.find("no folder") !=
-        std::string::npos);
+    QVERIFY(engine::convert_checkpoint(options_of("none"), {.output = path("no/such")}, {})
+                .error()
+                .message.find("not a folder") != std::string::npos);
   }
 
   void cancelling_leaves_nothing() {

@@ -168,8 +168,8 @@ class ConvertEncoderTest : public QObject {
     const auto report = convert(folder.path(), path("told.gguf"));
     QVERIFY2(report.has_value(), refusal_in(report).c_str());
     QCOMPARE(report->notes.size(), std::size_t{2});
-    VERIFY_HAS(report->notes.front(), "they have length 1");
-    VERIFY_HAS(report->notes.back(), "at 64 tokens");
+    VERIFY_HAS(report->notes.front(), "from this file have length 1");
+    VERIFY_HAS(report->notes.back(), "to 64 tokens");
     const auto want = open(folder.path(), "float32"), got = open(path("told.gguf"), "float32");
     auto vector = vector_of(*want, 9);
     double squares = 0;
@@ -185,7 +185,7 @@ class ConvertEncoderTest : public QObject {
     QTest::newRow("ReLU") << "bert-plain"
                           << "hidden_act";
     QTest::newRow("RoBERTa") << "roberta"
-                             << "RobertaModel is not written to GGUF files";
+                             << "RobertaModel cannot be written to GGUF files";
   }
   void what_a_file_cannot_say_is_refused() {
     QFETCH(QString, encoder);

@@ -301,7 +301,7 @@ void ConvertGgufTest::what_has_no_blocks_is_refused_data() {
     return QString::fromStdString(source_path(std::string("tests/fixtures/quantized/") + name));
   };
   QTest::newRow("groups of 64") << tiny << "int8_g64"
-                                << "codes of int8_g64 have no place in a GGUF file";
+                                << "codes of int8_g64 have no equivalent in a GGUF file";
   QTest::newRow("nf4") << tiny << "bitsandbytes_4bit"
                        << "codes of nf4 have no place";
   QTest::newRow("zero points") << folder("awq") << "none"
@@ -309,9 +309,9 @@ void ConvertGgufTest::what_has_no_blocks_is_refused_data() {
   QTest::newRow("narrow rows") << QString::fromStdString(family_path("qwen3")) << "int8_g32"
                                << "Q8_0 has blocks of 32, and rows of 48 numbers have no place";
   QTest::newRow("an order") << folder("gptq-4bit-ordered") << "none"
-                            << "codes in an order of their own (desc_act) have no place";
+                            << "codes in activation order (desc_act) have no equivalent";
   QTest::newRow("an order that is kept") << folder("gptq-8bit-desc-act") << "none"
-                                         << "codes in an order of their own (desc_act) have no place";
+                                         << "codes in activation order (desc_act) have no equivalent";
 }
 
 void ConvertGgufTest::what_has_no_blocks_is_refused() {

@@ -39,6 +39,8 @@ struct Gate {
 };
 
 void verify_at_rest(const Harness& harness) {
+  const BlockWatch watch = harness.engine->watch_blocks();
+  QTRY_VERIFY(!harness.engine->snapshot()->blocks.empty());
   const auto snapshot = harness.engine->snapshot();
   QCOMPARE(snapshot->n_blocks_used, 0);
   QCOMPARE(snapshot->n_blocks_cached + snapshot->n_blocks_free, snapshot->n_blocks);

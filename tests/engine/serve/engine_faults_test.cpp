@@ -22,6 +22,8 @@ class EngineFaultsTest : public QObject {
   void T12_no_token_that_may_follow_ends_its_request_and_no_other();
   void what_was_held_back_comes_before_the_error();
   void a_failed_step_ends_its_requests_and_the_engine_goes_on();
+  void a_step_without_device_memory_ends_its_requests_and_the_engine_goes_on();
+  void a_lost_device_ends_all_requests_and_takes_no_more();
   void an_exception_of_the_runner_ends_its_requests_and_the_engine_goes_on();
   void a_failed_step_leaves_the_queue_alone();
   void S23_one_more_than_the_queue_holds_is_refused();
@@ -139,6 +141,55 @@ void EngineFaultsTest::a_failed_step_ends_its_requests_and_the_engine_goes_on() 
   QCOMPARE(ask(*harness.engine, greedy_request(prompt, 5)).ids(), harness.expected(prompt, 5));
 }
 
+void EngineFaultsTest::a_step_without_device_memory_ends_its_requests_and_the_engine_goes_on() {
+  Harness harness;
+  harness.script->failure = {ErrorCode::resource_exhausted, "CUDA device 0 ran out of memory", "device memory"};
+  harness.script->n_failures_to_come = 1;
+  const auto prompt = random_prompt(1, 10);
+  const Answer failed = ask(*harness.engine, greedy_request(prompt, 5));
+  QCOMPARE(failed.all.finish_reason, FinishReason::error);
+  QCOMPARE(failed.all.error->code, ErrorCode::resource_exhausted);
+  QVERIFY(!harness.engine->failure().has_value());
+  QCOMPARE(harness.engine->snapshot()->n_blocks_cached, 0);  // the rows were not computed
+  QCOMPARE(ask(*harness.engine, greedy_request(prompt, 5)).ids(), harness.expected(prompt, 5));
+}
+
+/// One request runs and two wait when it happens.
+void EngineFaultsTest::a_lost_device_ends_all_requests_and_takes_no_more() {
+  const Error lost{ErrorCode::unavailable, "CUDA device 0 was lost", "device"};
+  auto script = std::make_shared<FakeScript>();
+  script->failure = lost;
+  std::binary_semaphore all_are_there{0};
+  script->before_run = [&, n_steps = 0](const BatchPlan&) mutable {
+    if (++n_steps != 3) return;
+    all_are_there.acquire();
+    script->n_failures_to_come = 1'000'000;
+  };
+  HarnessOptions options;
+  options.engine.max_num_seqs = 1;
+  Harness harness(options, script);
+  std::vector<RequestHandlePtr> handles;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    handles.push_back(*harness.engine->submit(greedy_request(random_prompt(i, 10), 100)));
+  }
+  QVERIFY(!harness.engine->failure().has_value());
+  all_are_there.release();
+  for (const auto& handle : handles) {
+    const Answer answer = collect(*handle);
+    QCOMPARE(answer.all.finish_reason, FinishReason::error);
+    QCOMPARE(answer.all.error->code, ErrorCode::unavailable);
+    QCOMPARE(answer.all.error->message, lost.message);
+  }
+  const auto refused = harness.engine->submit(greedy_request(random_prompt(4, 10), 5));
+  QVERIFY(!refused.has_value());
+  QCOMPARE(refused.error().code, ErrorCode::unavailable);
+  QCOMPARE(refused.error().message, lost.message);
+  QCOMPARE(harness.engine->failure()->message, lost.message);
+  QCOMPARE(harness.engine->snapshot()->n_blocks_used, 0);
+  QCOMPARE(harness.engine->snapshot()->counters.n_finished_error, 3U);
+  harness.engine->shut_down(std::chrono::seconds(60));
+}
+
 void EngineFaultsTest::an_exception_of_the_runner_ends_its_requests_and_the_engine_goes_on() {
   Harness harness;
   harness.script->n_throws_to_come = 1;
@@ -235,7 +286,7 @@ void EngineFaultsTest::S23_as_many_as_may_run_and_wait_are_taken() {
   Stalled stalled(8);
   for (int i = 1; i < 8 + 3; ++i) QVERIFY2(stalled.submit(), stalled.error.message.c_str());
   QVERIFY(!stalled.submit());
-  QVERIFY2(stalled.error.message.find("11 requests run or wait already: max_num_seqs is 8 and max_queue is 3") !=
+  QVERIFY2(stalled.error.message.find("11 requests are running or waiting already: max_num_seqs is 8 and max_queue is 3") !=
                std::string::npos,
            stalled.error.message.c_str());
   stalled.go.release();

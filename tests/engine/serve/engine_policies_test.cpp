@@ -198,7 +198,7 @@ void EnginePoliciesTest::a_request_beyond_the_reservation_is_refused() {
   const auto refused = harness.engine->submit(greedy_request(random_prompt(1, 40), 1));
   QVERIFY(!refused.has_value());
   QVERIFY(refused.error().code == ErrorCode::invalid_argument);
-  QVERIFY(refused.error().message.find("40 tokens and needs 11 KV blocks; the whole pool is 10 blocks of 4 tokens") !=
+  QVERIFY(refused.error().message.find("40 tokens and needs 11 KV blocks, but the whole pool has 10 blocks of 4 tokens") !=
           std::string::npos);
   QCOMPARE(ask(*harness.engine, greedy_request(random_prompt(1, 39), 1)).ids(), harness.expected(random_prompt(1, 39), 1));
   verify_at_rest(harness);

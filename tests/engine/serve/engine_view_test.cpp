@@ -42,6 +42,10 @@ class EngineViewTest : public QObject {
   void histograms_of_tokens_end_at_the_context();
   void histograms_have_the_bounds_of_vllm();
   void a_snapshot_shows_requests_and_their_blocks();
+  void nobody_watches_and_no_block_is_copied();
+  void an_idle_engine_shows_blocks_to_who_watches();
+  void a_busy_engine_shows_blocks_after_one_step();
+  void a_watch_outlives_its_engine();
   void every_request_tells_its_story();
   void event_numbers_rise_by_one();
   void times_are_in_order();
@@ -52,6 +56,8 @@ class EngineViewTest : public QObject {
 
 void EngineViewTest::an_idle_engine_has_an_exact_snapshot() {
   Harness harness;
+  const BlockWatch watch = harness.engine->watch_blocks();
+  QTRY_VERIFY(!harness.engine->snapshot()->blocks.empty());
   auto snapshot = harness.engine->snapshot();
   QCOMPARE(snapshot->n_blocks, 64);
   QCOMPARE(snapshot->n_blocks_free, 64);
@@ -191,6 +197,8 @@ void EngineViewTest::a_snapshot_shows_requests_and_their_blocks() {
     if (Engine* const there = engine) seen.push_back(there->snapshot());
   };
   Harness harness(options, script);
+  const BlockWatch watch = harness.engine->watch_blocks();
+  QTRY_VERIFY(!harness.engine->snapshot()->blocks.empty());
   auto first = *harness.engine->submit(greedy_request(random_prompt(1, 10), 150));
   auto second = *harness.engine->submit(greedy_request(random_prompt(2, 10), 40));
   engine = harness.engine.get();
@@ -208,6 +216,75 @@ void EngineViewTest::a_snapshot_shows_requests_and_their_blocks() {
     }
   }
   QVERIFY(!seen.empty());
+}
+
+/// Neither while the engine works nor when it is idle.
+void EngineViewTest::nobody_watches_and_no_block_is_copied() {
+  auto script = std::make_shared<FakeScript>();
+  std::atomic<Engine*> engine{nullptr};
+  std::atomic<int> n_seen{0}, n_with_blocks{0};
+  script->before_run = [&](const BatchPlan&) {
+    if (Engine* const there = engine) {
+      ++n_seen;
+      if (there->snapshot()->blocks.capacity() > 0) ++n_with_blocks;
+    }
+  };
+  Harness harness({}, script);
+  engine = harness.engine.get();
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 40));
+  QVERIFY(n_seen > 0);
+  QCOMPARE(n_with_blocks.load(), 0);
+  const auto snapshot = harness.engine->snapshot();
+  QCOMPARE(snapshot->blocks.capacity(), std::size_t{0});
+  QCOMPARE(snapshot->n_blocks_used + snapshot->n_blocks_cached + snapshot->n_blocks_free, 64);
+}
+
+void EngineViewTest::an_idle_engine_shows_blocks_to_who_watches() {
+  Harness harness;
+  QVERIFY(harness.engine->snapshot()->blocks.empty());
+  BlockWatch one = harness.engine->watch_blocks();
+  QTRY_COMPARE(harness.engine->snapshot()->blocks.size(), 64U);
+  BlockWatch other = harness.engine->watch_blocks();
+  one.reset();  // the other watch stays
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 3));
+  QCOMPARE(harness.engine->snapshot()->blocks.size(), 64U);
+  other.reset();
+  ask(*harness.engine, greedy_request(random_prompt(2, 10), 3));
+  QVERIFY(harness.engine->snapshot()->blocks.empty());
+  QCOMPARE(harness.engine->snapshot()->counters.n_steps, 6U);  // watching took no step
+}
+
+/// The clock does not move, so no snapshot is made for its age.
+void EngineViewTest::a_busy_engine_shows_blocks_after_one_step() {
+  auto script = std::make_shared<FakeScript>();
+  std::atomic<Engine*> engine{nullptr};
+  BlockWatch watch;
+  std::vector<std::size_t> n_blocks;  // in the newest snapshot, at the begin of each step since the watch
+  script->before_run = [&](const BatchPlan& plan) {
+    Engine* const there = engine;
+    if (there == nullptr || plan.n_rows() != 1) return;  // no prompt
+    if (watch) n_blocks.push_back(there->snapshot()->blocks.size());
+    else watch = there->watch_blocks();
+  };
+  HarnessOptions options;
+  options.time_ns = std::make_shared<std::atomic<std::int64_t>>(1);
+  Harness harness(options, script);
+  engine = harness.engine.get();
+  ask(*harness.engine, greedy_request(random_prompt(1, 10), 10));
+  harness.engine->shut_down(std::chrono::seconds(60));
+  QVERIFY(n_blocks.size() > 3);
+  for (const std::size_t n : n_blocks) QCOMPARE(n, 64U);
+}
+
+void EngineViewTest::a_watch_outlives_its_engine() {
+  BlockWatch watch;
+  {
+    Harness harness;
+    watch = harness.engine->watch_blocks();
+    harness.engine->shut_down(std::chrono::seconds(60));
+    QVERIFY(harness.engine->watch_blocks() != nullptr);  // an ended engine shows nothing, and has nothing to wake
+  }
+  watch.reset();
 }
 
 void EngineViewTest::every_request_tells_its_story() {

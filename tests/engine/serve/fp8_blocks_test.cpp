@@ -212,7 +212,7 @@ void Fp8BlocksTest::latent_attention_alone_becomes_numbers() {
   QCOMPARE(info->stored_expert_quantization, std::string("fp8_g128"));
   QCOMPARE(info->stored_dtype, std::string("bfloat16"));
   const QString told = QString::fromStdString(told_of_decoding(*info));
-  QVERIFY2(told.contains("(10 tensors: latent attention takes numbers)"), qPrintable(told));
+  QVERIFY2(told.contains("(10 tensors: latent attention needs numbers instead of codes)"), qPrintable(told));
   for (const std::string& isa : kernels::cpu_isas()) {
     QCOMPARE(weights_in_memory(path, isa, true), estimated_weights(*info, isa, "auto"));
     QVERIFY(estimated_weights(*info, isa, "auto") < estimated_weights(*info, isa, "bfloat16"));

@@ -166,7 +166,7 @@ void GgufModelTest::several_models_in_a_folder_are_refused_by_name() {
   const std::string folder = made.path().toStdString();
   for (const char* name : {"/b.gguf", "/a-00001-of-00002.gguf", "/a-00002-of-00002.gguf"}) write_file(folder + name, "");
   const std::string got = refusal_of(folder);
-  QVERIFY2(got.find("2 GGUF models are here: a-00001-of-00002.gguf, b.gguf;") != std::string::npos, got.c_str());
+  QVERIFY2(got.find("the folder has 2 GGUF models: a-00001-of-00002.gguf, b.gguf;") != std::string::npos, got.c_str());
 }
 
 void GgufModelTest::an_unknown_family_is_refused_with_those_that_are_read() {
@@ -174,7 +174,8 @@ void GgufModelTest::an_unknown_family_is_refused_with_those_that_are_read() {
   const std::string path = made.path().toStdString() + "/x.gguf";
   write_file(path, GgufBuilder().value("general.architecture", std::string_view("mamba")).bytes());
   const std::string got = refusal_of(path);
-  QVERIFY2(got.find("\"mamba\" is not read from GGUF files (llama, qwen2, qwen3, ") != std::string::npos, got.c_str());
+  QVERIFY2(got.find("\"mamba\" cannot be read from GGUF files (supported: llama, qwen2, qwen3, ") != std::string::npos,
+           got.c_str());
 }
 
 void GgufModelTest::L5_sizes_that_wrap_are_refused() {
@@ -196,11 +197,11 @@ void GgufModelTest::L10_places_of_tensors_are_refused() {
     return refusal_of(path);
   };
   const std::pair<std::string, std::string> cases[] = {
-      {refusal_with({1}, 0, 1), "x.gguf: t: offset 1 is no multiple of 32"},
-      {refusal_with({1, 33}, 8, 0), "x.gguf: t: rows of 33 numbers, Q8_0 has blocks of 32"},
-      {refusal_with({1}, UINT32_MAX, 0), "x.gguf: t: the type 4294967295 is not known"},
-      {refusal_with({1}, 4, 0), "x.gguf: t: the type 4 is not known"},
-      {refusal_with({1}, 0, 1LL << 40), "x.gguf: t: truncated: needs 4 bytes at 1099511627776"},
+      {refusal_with({1}, 0, 1), "x.gguf: t: offset 1 is not a multiple of 32"},
+      {refusal_with({1, 33}, 8, 0), "x.gguf: t: rows of 33 numbers, but Q8_0 has blocks of 32"},
+      {refusal_with({1}, UINT32_MAX, 0), "x.gguf: t: the type 4294967295 is unknown"},
+      {refusal_with({1}, 4, 0), "x.gguf: t: the type 4 is unknown"},
+      {refusal_with({1}, 0, 1LL << 40), "x.gguf: t: truncated: needs 4 bytes at byte 1099511627776"},
   };
   for (const auto& [got, want] : cases) QVERIFY2(got.starts_with(want), got.c_str());
 }

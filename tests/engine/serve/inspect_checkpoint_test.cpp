@@ -85,7 +85,7 @@ void InspectCheckpointTest::what_a_model_can_do_without_may_be_broken() {
   check("not a regular file but a pipe");
   fs::remove(path);
   fs::create_symlink("gone", path);
-  check("it is a link to gone, and nothing is there");
+  check("it is a link to gone, which does not exist");
   fs::remove(path);
   fs::create_symlink(fs::path(path).filename(), path);
   check("symbolic links go in a circle");
@@ -101,11 +101,11 @@ void InspectCheckpointTest::a_folder_that_is_no_model_says_what_it_is_data() {
   row("adapter", "adapter_config.json", R"({"base_model_name_or_path": "org/base"})",
       "adapter_config.json: this is an adapter (LoRA) for org/base, not a model; merge it");
   row("broken adapter", "adapter_config.json", "{", "adapter_config.json: this is an adapter (LoRA), not a model");
-  row("names of Mistral", "params.json", "{}", "config.json: file is missing; params.json is of weights");
+  row("names of Mistral", "params.json", "{}", "config.json: file is missing; params.json belongs to weights");
   row("answer", "config.json", R"({"error": "Repository not found"})",
-      "config.json: is a server's error message, not a configuration ({\"error\":\"Repository not found\"})");
-  row("download", "config.json.part", "{", "config.json.part is a download that is not finished");
-  row("nothing", "notes.txt", "", "config.json: file is missing; a model's folder has it next to the weights");
+      "config.json: is the error message of a server, not a configuration ({\"error\":\"Repository not found\"})");
+  row("download", "config.json.part", "{", "config.json.part is an unfinished download");
+  row("nothing", "notes.txt", "", "config.json: file is missing; the folder of a model has it next to the weights");
 }
 
 void InspectCheckpointTest::a_folder_that_is_no_model_says_what_it_is() {
@@ -133,7 +133,7 @@ void InspectCheckpointTest::a_repository_of_the_cache_is_inspected_by_its_snapsh
   stores.add_to_hub("acme", "tiny-llama", "ffff", false);
   const auto newest = inspect_checkpoint(repository.string());
   QVERIFY(newest.has_value());
-  QVERIFY(!newest->warnings.empty() && newest->warnings.front().find("the newest is opened") != std::string::npos);
+  QVERIFY(!newest->warnings.empty() && newest->warnings.front().find("the newest one is opened") != std::string::npos);
 }
 
 void InspectCheckpointTest::L20_config_on_disk_is_refused_by_name() {

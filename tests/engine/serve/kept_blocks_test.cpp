@@ -219,8 +219,7 @@ class KeptBlocksTest : public QObject {
   void a_tied_head_has_the_codes_of_the_embeddings() {
     for (const std::uint32_t type : {kQ4K, kQ6K}) {
       const std::string file = path("tied.gguf");
-      write_model(
-          file, [type](const std::string& name) { return name == "token_embd" ? type : kQ4K; }, true);
+      write_model(file, [type](const std::string& name) { return name == "token_embd" ? type : kQ4K; }, true);
       const auto info = engine::inspect_checkpoint(file);
       QCOMPARE(info->stored_head_quantization, std::string(type == kQ4K ? "int4_g32_min" : "int8_g16"));
       check_logits(file);
@@ -238,7 +237,7 @@ class KeptBlocksTest : public QObject {
     QCOMPARE(info->stored_layer_quantizations[1][0], std::string());
     QCOMPARE(info->stored_quantization, std::string("int4_g32_min"));
     const std::string& warning = info->warnings.front();
-    QVERIFY2(warning.find("3 tensors: matrices that are multiplied as one") != warning.npos, warning.c_str());
+    QVERIFY2(warning.find("3 tensors: matrices that are multiplied together") != warning.npos, warning.c_str());
     const std::int64_t kept = (2 * kLayerWeights - kQkvWeights) * 6 / 8;
     QCOMPARE(bytes_beyond_bf16(*info), kept - 2 * (2 * kLayerWeights - kQkvWeights));
     check_logits(file);

@@ -105,7 +105,7 @@ class LoadChatTemplateTest : public QObject {
     model.edit("tokenizer_config.json", [](Json& config) { config["chat_template"] = {{"tool_use", "T"}, {"rag", "R"}}; });
     const auto engine = load_engine(options_for(model.path()));
     QVERIFY(!(*engine)->model().info.has_chat_template);
-    QVERIFY((*engine)->model().info.warnings.back().starts_with("no chat template is called \"default\""));
+    QVERIFY((*engine)->model().info.warnings.back().starts_with("no chat template is named \"default\""));
     ChatRenderOptions tools;
     tools.tools = OrderedJson::array({OrderedJson::object()});
     QCOMPARE(joined((*engine)->chat_template()->render({{"user", "Hi"}}, tools).value()), std::string("T"));

@@ -349,7 +349,7 @@ void LoadEngineTest::without_the_check_the_allocator_has_the_last_word() {
   options.check_fit = false;
   const auto engine = load_engine(options);
   if (engine) QVERIFY(!generate(**engine, {1, 5, 9}, 2).empty());
-  else QVERIFY2(contains(engine.error().message, "no memory for the KV cache"), engine.error().message.c_str());
+  else QVERIFY2(contains(engine.error().message, "not enough memory for the KV cache"), engine.error().message.c_str());
 }
 
 void LoadEngineTest::a_missing_tokenizer_is_refused() {
@@ -365,7 +365,7 @@ void LoadEngineTest::L17_more_pieces_than_rows_are_refused() {
   });
   const Error error = refusal_of(options_for(model.path()));
   QVERIFY(error.code == ErrorCode::model_refused);
-  QCOMPARE(error.message, std::string("the tokenizer has 385 pieces, the embeddings 384 rows"));
+  QCOMPARE(error.message, std::string("the tokenizer has 385 pieces, but the embeddings have 384 rows"));
 }
 
 void LoadEngineTest::L17_fewer_pieces_than_rows_are_padding() {

@@ -100,7 +100,7 @@ void LoadMemoryTest::E3_the_system_may_have_no_memory_left() {
     const auto engine = load_engine(options);
     QVERIFY(!engine.has_value());
     QVERIFY2(engine.error().code == ErrorCode::resource_exhausted, engine.error().message.c_str());
-    QVERIFY2(engine.error().message.find("no memory") != std::string::npos, engine.error().message.c_str());
+    QVERIFY2(engine.error().message.find("not enough memory") != std::string::npos, engine.error().message.c_str());
   }
   QVERIFY(load_engine(options).has_value());
 }

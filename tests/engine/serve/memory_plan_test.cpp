@@ -95,7 +95,7 @@ void MemoryPlanTest::context_beyond_the_checkpoint_is_refused() {
   const auto plan = test.plan();
   QVERIFY(!plan.has_value());
   QVERIFY(plan.error().code == ErrorCode::invalid_argument);
-  QCOMPARE(plan.error().message, std::string("max_model_len 257, the checkpoint was made for at most 256 positions"));
+  QCOMPARE(plan.error().message, std::string("max_model_len is 257, but the checkpoint supports at most 256 positions"));
 }
 
 /// As far as its factor goes; without being asked the context is that of the checkpoint.
@@ -266,7 +266,7 @@ void MemoryPlanTest::a_small_pool_shortens_the_context_with_a_warning() {
   QCOMPARE(plan->limits.n_blocks, 10);
   QCOMPARE(plan->limits.max_model_len, 160);
   QCOMPARE(plan->warnings.front(),
-           std::string("max_model_len is 160 instead of 256: num_gpu_blocks_override leaves no more"));
+           std::string("max_model_len is 160 instead of 256: num_gpu_blocks_override limits the KV cache to that"));
 }
 
 void MemoryPlanTest::a_small_pool_against_an_asked_context_is_refused() {
@@ -276,7 +276,7 @@ void MemoryPlanTest::a_small_pool_against_an_asked_context_is_refused() {
   const auto plan = test.plan();
   QVERIFY(!plan.has_value());
   QCOMPARE(plan.error().where, std::string("num_gpu_blocks_override"));
-  QVERIFY(contains(plan.error().message, "would hold 160 tokens, one context of max_model_len needs 200"));
+  QVERIFY(contains(plan.error().message, "would hold 160 tokens, but one context of max_model_len needs 200"));
   QVERIFY(contains(plan.error().message, "Lower max_model_len, or raise num_gpu_blocks_override"));
 }
 
@@ -289,7 +289,7 @@ void MemoryPlanTest::a_pool_with_few_reservations_is_warned_of() {
     const auto plan = test.plan();
     QCOMPARE(plan->warnings.size(), 1U);
     QVERIFY(contains(plan->warnings.front(), std::string("policy ") + policy));
-    QVERIFY(contains(plan->warnings.front(), "2 run at once instead of max_num_seqs 16"));
+    QVERIFY(contains(plan->warnings.front(), "2 requests run at once instead of max_num_seqs 16"));
   }
   test.options.max_num_seqs = 2;
   QVERIFY(test.plan()->warnings.empty());
@@ -405,7 +405,7 @@ void MemoryPlanTest::refusal_says_the_parts_and_what_would_fit() {
   const auto fit = check_fit(*test.plan());
   QVERIFY(!fit.has_value());
   QVERIFY(fit.error().code == ErrorCode::resource_exhausted);
-  for (const char* part : {"weights", "KV cache", "activations", "free is", "max_model_len 80 would fit"}) {
+  for (const char* part : {"weights", "KV cache", "activations", "is free", "max_model_len 80 would fit"}) {
     QVERIFY2(contains(fit.error().message, part), fit.error().message.c_str());
   }
 }
@@ -413,11 +413,11 @@ void MemoryPlanTest::refusal_says_the_parts_and_what_would_fit() {
 void MemoryPlanTest::refusal_suggests_a_narrower_type() {
   Case test;
   test.free = 1000;
-  QVERIFY(contains(check_fit(*test.plan()).error().message, "dtype bfloat16 takes half"));
+  QVERIFY(contains(check_fit(*test.plan()).error().message, "dtype bfloat16 needs half"));
   test.options.dtype = "bfloat16";
-  QVERIFY(contains(check_fit(*test.plan()).error().message, "quantization int8_g32 takes about half"));
+  QVERIFY(contains(check_fit(*test.plan()).error().message, "quantization int8_g32 needs about half"));
   test.options.quantization = "int4_g32";
-  QVERIFY(contains(check_fit(*test.plan()).error().message, "take a smaller model"));
+  QVERIFY(contains(check_fit(*test.plan()).error().message, "use a smaller model"));
 }
 
 void MemoryPlanTest::slots_stay_in_32_bits() {

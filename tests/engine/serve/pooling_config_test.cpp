@@ -74,14 +74,14 @@ class PoolingConfigTest : public QObject {
   void what_is_not_there_is_refused() {
     const PoolingFolder folder;
     folder.write("1_Pooling/config.json", R"({"pooling_mode_max_tokens":true})");
-    VERIFY_HAS(folder.refusal(), "pooling_mode_max_tokens: one of mean, cls and last");
+    VERIFY_HAS(folder.refusal(), "pooling_mode_max_tokens: exactly one of mean, cls and last");
     folder.write("1_Pooling/config.json", R"({"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":true})");
-    VERIFY_HAS(folder.refusal(), "no two together");
+    VERIFY_HAS(folder.refusal(), "exactly one of mean, cls and last");
     folder.write("1_Pooling/config.json", "{}");
-    VERIFY_HAS(folder.refusal(), "no kind of pooling is switched on");
+    VERIFY_HAS(folder.refusal(), "no kind of pooling is chosen");
     folder.write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens":true})");
     folder.write("modules.json", modules({kTransformer, kPooling, R"({"type":"sentence_transformers.models.Dense"})"}));
-    VERIFY_HAS(folder.refusal(), "the module 'sentence_transformers.models.Dense' is not there");
+    VERIFY_HAS(folder.refusal(), "the module 'sentence_transformers.models.Dense' is not supported");
     folder.write("modules.json", "{}");
     VERIFY_HAS(folder.refusal(), "must hold a list of modules");
     folder.write("modules.json", "[");

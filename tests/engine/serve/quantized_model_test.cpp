@@ -81,25 +81,26 @@ void QuantizedModelTest::inspect_names_the_scheme_and_the_cause_data() {
   QTest::addColumn<QString>("cause");  // empty: they stay codes
   const auto row = [](const char* name, const char* scheme, const char* cause) { QTest::newRow(name) << scheme << cause; };
   row("gptq-4bit", "gptq: 7 int4, groups of 32", "");
-  row("gptq-4bit-ordered", "gptq: 7 int4, groups of 32 in an order of their own (desc_act), zero points",
-      "5 tensors: matrices that read the same have their groups in different orders (desc_act)");
-  row("gptq-4bit-desc-act", "gptq: 7 int4, groups of 32 in an order of their own (desc_act), zero points", "");
-  row("gptq-8bit-desc-act", "gptq: 1 int8, groups of 64 in an order of their own (desc_act), zero points; 6 int8, no", "");
+  row("gptq-4bit-ordered", "gptq: 7 int4, groups of 32 in activation order (desc_act), zero points",
+      "5 tensors: matrices with the same input have their groups in different orders (desc_act)");
+  row("gptq-4bit-desc-act", "gptq: 7 int4, groups of 32 in activation order (desc_act), zero points", "");
+  row("gptq-8bit-desc-act", "gptq: 1 int8, groups of 64 in activation order (desc_act), zero points; 6 int8, no", "");
   row("gptq-marlin", "gptq: 1 int4, groups of 128; 6 int4, no groups", "");
   row("awq", "awq: 7 int4, groups of 32, zero points", "");
   row("awq-gemv", "awq: 7 int4, groups of 32, zero points", "");
   row("awq-gemv-fast", "awq: 1 int4, groups of 64, zero points; 6 int4, no groups, zero points", "");
   row("awq-marlin", "awq: 7 int4, groups of 64", "");
-  row("compressed-w4a16-actorder", "compressed-tensors: 7 int4, groups of 32 in an order of their own (desc_act)", "");
+  row("compressed-w4a16-actorder", "compressed-tensors: 7 int4, groups of 32 in activation order (desc_act)", "");
   row("compressed-marlin-24", "compressed-tensors: 1 int4, groups of 128; 6 int4, no groups", "");
   row("compressed-w8a8", "compressed-tensors: 7 int8, no groups", "");
-  row("compressed-fp8-block", "compressed-tensors: 7 fp8_e4m3, groups of 32", "their groups of 32 are no multiple of 128");
+  row("compressed-fp8-block", "compressed-tensors: 7 fp8_e4m3, groups of 32",
+      "their groups of 32 are not a multiple of 128");
   row("compressed-fp8-block-128", "compressed-tensors: 2 fp8_e4m3, groups of 128; 5 fp8_e4m3, no groups", "");
-  row("fp8-block", "fp8: 7 fp8_e4m3, groups of ", "their groups of 32 are no multiple of 128");
+  row("fp8-block", "fp8: 7 fp8_e4m3, groups of ", "their groups of 32 are not a multiple of 128");
   row("fp8-block-128", "fp8: 7 fp8_e4m3, groups of 128", "");
   row("bnb-8bit", "bitsandbytes: 7 int8, no groups", "");
   row("bnb-nf4", "bitsandbytes: 7 nf4, blocks of 64", "");
-  row("bnb-nf4-over-rows", "bitsandbytes: 7 nf4, blocks of 64", "blocks run on over the ends of rows");
+  row("bnb-nf4-over-rows", "bitsandbytes: 7 nf4, blocks of 64", "blocks cross the ends of rows");
 }
 
 void QuantizedModelTest::inspect_names_the_scheme_and_the_cause() {
@@ -193,9 +194,9 @@ void QuantizedModelTest::parts_of_one_product_in_different_formats_become_number
   QVERIFY(told != info->warnings.end());
   const QString message = QString::fromStdString(*told);
   QVERIFY2(message.contains("become bfloat16 of "), qPrintable(message));
-  QVERIFY2(message.contains("2 tensors: matrices that are multiplied as one have no weight format in common"),
+  QVERIFY2(message.contains("2 tensors: matrices that are multiplied together have no weight format in common"),
            qPrintable(message));
-  QVERIFY2(message.contains("1 tensor: no weight format has their scales or settings"), qPrintable(message));
+  QVERIFY2(message.contains("1 tensor: no weight format supports their scales or settings"), qPrintable(message));
   const QTemporaryDir made;
   QVERIFY(logits_of(folder.path(), {.as_stored = true}) == logits_of(dequantized_copy(folder.path(), made), {}));
 }

@@ -51,7 +51,7 @@ void RequestCheckTest::S9_a_prompt_one_short_of_the_context_passes() { QCOMPARE(
 
 void RequestCheckTest::S9_a_prompt_as_long_as_the_context_is_refused() {
   const QString message = refusal(100);
-  QVERIFY2(message.contains("The prompt has 100 tokens; the context holds 100"), qPrintable(message));
+  QVERIFY2(message.contains("The prompt has 100 tokens, but the context holds 100"), qPrintable(message));
   QVERIFY2(message.contains("by 1 "), qPrintable(message));
 }
 
@@ -85,7 +85,7 @@ void RequestCheckTest::S9_min_tokens_beyond_the_context_are_refused() {
   QVERIFY(!refused);
   QCOMPARE(refused.error().where, std::string("min_tokens"));
   const QString message = QString::fromStdString(refused.error().message);
-  QVERIFY2(message.contains("at most 10, got 11") && message.contains("100 tokens, 90 of them"), qPrintable(message));
+  QVERIFY2(message.contains("at most 10, got 11") && message.contains("100 tokens, and 90 of them"), qPrintable(message));
 }
 
 void RequestCheckTest::S9_a_prompt_larger_than_a_step_is_refused_without_chunking() {

@@ -134,13 +134,13 @@ class GgufVocabularySourceTest : public QObject {
     VERIFY_HAS(refusal_of(wordpiece({"a", "##\xE2\x96\x81"})), "tokenizer.json: the piece");
     engine::Json other = wordpiece(pieces);
     other["pre_tokenizer"] = {{"type", "Whitespace"}};
-    VERIFY_HAS(refusal_of(other), "not cut as BERT's");
+    VERIFY_HAS(refusal_of(other), "another pre-tokenizer than BERT's");
     other = wordpiece(pieces);
     other["normalizer"]["handle_chinese_chars"] = false;
-    VERIFY_HAS(refusal_of(other), "not cut as BERT's");
+    VERIFY_HAS(refusal_of(other), "another pre-tokenizer than BERT's");
     other = wordpiece(pieces);
     other["model"]["max_input_chars_per_word"] = 7;
-    VERIFY_HAS(refusal_of(other), "not cut as BERT's");
+    VERIFY_HAS(refusal_of(other), "another pre-tokenizer than BERT's");
     for (const char* field : {"max_input_chars_per_word", "continuing_subword_prefix", "unk_token"}) {
       other = wordpiece(pieces);
       other["model"][field] = engine::Json::array();
@@ -148,7 +148,7 @@ class GgufVocabularySourceTest : public QObject {
     }
     other = wordpiece(pieces);
     other["post_processor"] = nullptr;
-    VERIFY_HAS(refusal_of(other), "one token before and one behind");
+    VERIFY_HAS(refusal_of(other), "one token before a text and one after it");
   }
 
   void missing_rows_are_filled_up() {

@@ -142,7 +142,7 @@ class GgufVocabularyTest : public QObject {
     VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.token_type: 258 types for 259 tokens");
     vocabulary = byte_level();
     vocabulary.token_type[3] = 7;
-    VERIFY_HAS(refusal(vocabulary), "the type 7 is not known");
+    VERIFY_HAS(refusal(vocabulary), "the type 7 is unknown");
     vocabulary = sentencepiece();
     vocabulary.scores.pop_back();
     VERIFY_HAS(refusal(vocabulary), "9 scores for 10 tokens");
@@ -170,9 +170,9 @@ class GgufVocabularyTest : public QObject {
   void names_that_are_not_known_are_refused() {
     GgufVocabulary vocabulary = byte_level();
     vocabulary.pre = "marvellous";
-    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.pre: \"marvellous\" is not known (gpt-2, ");
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.pre: \"marvellous\" is unknown (known: gpt-2, ");
     vocabulary.model = "rwkv";
-    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.model: \"rwkv\" is not known");
+    VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.model: \"rwkv\" is unknown");
   }
   void the_file_of_a_folder_reads_the_same() {
     GgufVocabulary with_ends = byte_level();
@@ -197,7 +197,7 @@ class GgufVocabularyTest : public QObject {
   void a_kind_that_no_file_is_made_of_is_refused() {
     const auto refused = write_vocabulary_file(wordpiece());
     QVERIFY(!refused.has_value() && refused.error().code == ErrorCode::unsupported);
-    VERIFY_HAS(refused.error().message, "\"bert\" is not written");
+    VERIFY_HAS(refused.error().message, "\"bert\" cannot be written");
   }
 };
 

@@ -135,7 +135,7 @@ class SentencePieceProtoTest : public QObject {
   void L18_more_matches_than_the_library_has_room_for_are_refused() {
     QCOMPARE(with_charsmap(charsmap_of_nested(32)), std::string());
     const std::string reason = with_charsmap(charsmap_of_nested(33));
-    QVERIFY2(reason.find("33 of its keys begin one another, at most 32") != std::string::npos, reason.c_str());
+    QVERIFY2(reason.find("33 of its keys are prefixes of one another, at most 32") != std::string::npos, reason.c_str());
     QCOMPARE(with_user_defined(64), std::string());
     QVERIFY(with_user_defined(65).find("more than 64 user-defined pieces") != std::string::npos);
   }

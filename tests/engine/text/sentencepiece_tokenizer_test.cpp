@@ -204,7 +204,7 @@ class SentencePieceTokenizerTest : public QObject {
   }
   void L17_an_id_far_behind_the_model_is_refused() {
     const std::string reason = refusal(small_model(), R"({"added_tokens_decoder": {"900000": {"content": "<x>"}}})");
-    QVERIFY2(reason.find("the id 900000 is far behind the") != std::string::npos, reason.c_str());
+    QVERIFY2(reason.find("the ID 900000 is far beyond the") != std::string::npos, reason.c_str());
     QVERIFY(!refusal(small_model(), R"({"added_tokens_decoder": {"2000000000": {"content": "<x>"}}})").empty());
   }
   void a_folder_without_tokenizer_says_which_files_are_missing() {

@@ -95,7 +95,7 @@ class TokenizerFilesTest : public QObject {
     const Sandbox sandbox;
     fs::remove(sandbox.model / name.toStdString());
     fs::create_symlink("gone", sandbox.model / name.toStdString());
-    refused_or_left_out(sandbox.model, name.toStdString(), "file is missing: it is a link to gone, and nothing is there");
+    refused_or_left_out(sandbox.model, name.toStdString(), "file is missing: it is a link to gone, which does not exist");
   }
   void L13_fifo_does_not_block_data() { all_files(); }
   void L13_fifo_does_not_block() {
@@ -142,7 +142,7 @@ class TokenizerFilesTest : public QObject {
                "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 17\n");
     refused_or_left_out(
         sandbox.model, name.toStdString(),
-        "is a Git LFS pointer to a file of 17 bytes, not the file; fetch it with `git lfs pull`, or download "
+        "is a Git LFS pointer to a file of 17 bytes, not the file itself; fetch it with `git lfs pull`, or download "
         "the file again");
   }
   void entries_that_are_wrong_are_left_out_data() {
@@ -155,12 +155,12 @@ class TokenizerFilesTest : public QObject {
     row("id", "tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "<x>"}}})",
         "added_tokens_decoder.x is left out");
     row("negative id", "tokenizer_config.json", R"({"added_tokens_decoder": {"-5": {"content": "<x>"}}})",
-        "this is no token id");
+        "this is not a token ID");
     row("no content", "tokenizer_config.json", R"({"added_tokens_decoder": {"400": {"text": "<x>"}}})",
         "must have a \"content\"");
     row("list", "tokenizer_config.json", R"({"added_tokens_decoder": []})", "must be an object");
-    row("text as id", "added_tokens.json", R"({"<x>": "400"})", "\"<x>\" is left out: its id is no token id");
-    row("NaN as id", "added_tokens.json", R"({"<x>": NaN})", "its id is no token id");
+    row("text as id", "added_tokens.json", R"({"<x>": "400"})", "\"<x>\" is left out: its ID is not a token ID");
+    row("NaN as id", "added_tokens.json", R"({"<x>": NaN})", "its ID is not a token ID");
   }
   void entries_that_are_wrong_are_left_out() {
     QFETCH(QString, name);

@@ -210,7 +210,7 @@ class TokenizerJsonTest : public QObject {
   void other_models_are_refused_by_name() {
     Json file = byte_level_file();
     file["model"]["type"] = "WordLevel";
-    QVERIFY(refusal(file).find("\"WordLevel\" is not supported (BPE, Unigram, WordPiece are)") != std::string::npos);
+    QVERIFY(refusal(file).find("\"WordLevel\" is not supported (supported: BPE, Unigram, WordPiece)") != std::string::npos);
   }
   void options_that_are_not_built_are_refused() {
     Json file = byte_level_file();

@@ -55,12 +55,12 @@ class TokenizerLimitsTest : public QObject {
   }
   void L17_an_id_far_behind_the_pieces_is_refused() {
     VERIFY_HAS(refusal(std::string(R"({"model":{"type":"BPE","vocab":{"x":3999999},"merges":[]}})")),
-               "the id 3999999 is far behind the 1 pieces");
+               "the ID 3999999 is far beyond the 1 pieces");
     Json file = byte_level_file();
     file["added_tokens"].push_back(added(1'000'000, "<far>"));
-    VERIFY_HAS(refusal(file), "added_tokens: the id 1000000 is far behind");
+    VERIFY_HAS(refusal(file), "added_tokens: the ID 1000000 is far beyond");
     VERIFY_HAS(refusal(byte_level_file(), R"({"added_tokens_decoder":{"1000000":{"content":"<far>"}}})"),
-               "added_tokens_decoder: the id 1000000 is far behind");
+               "added_tokens_decoder: the ID 1000000 is far beyond");
   }
   void L17_an_added_token_with_the_id_of_a_piece_is_refused() {
     Json file = byte_level_file();
@@ -147,7 +147,7 @@ class TokenizerLimitsTest : public QObject {
     QVERIFY(t.has_value());
     const auto ids = (*t)->encode("hello", false, false);
     QVERIFY(!ids && ids.error().code == ErrorCode::too_large);
-    VERIFY_HAS(ids.error().message, "a text of 5 bytes becomes");
+    VERIFY_HAS(ids.error().message, "a text of 5 bytes grows to");
     QVERIFY((*t)->encode("heo", false, false).has_value());
   }
   void L17_wrong_kinds_of_values_are_refused_not_thrown() {
@@ -180,7 +180,7 @@ class TokenizerLimitsTest : public QObject {
     VERIFY_HAS(refusal(unigram(R"([["a",-1],["b"]])")), "model.vocab[1]: must be a piece and its score");
     VERIFY_HAS(refusal(unigram(R"([["a","x"]])")), "model.vocab[0]: must be a piece and its score");
     VERIFY_HAS(refusal(unigram(R"([["a",-1],["a",-2]])")), "the piece \"a\" appears twice");
-    VERIFY_HAS(refusal(unigram(R"([["a",-1]])", R"(,"unk_id":1)")), "model.unk_id: 1 is behind the 1 pieces");
+    VERIFY_HAS(refusal(unigram(R"([["a",-1]])", R"(,"unk_id":1)")), "model.unk_id: 1 is beyond the 1 pieces");
     VERIFY_HAS(refusal(unigram(R"([["a",-1]])", R"(,"unk_id":-1)")), "model.unk_id: must be a whole number");
   }
   void L17_damaged_wordpiece_models_are_refused() {

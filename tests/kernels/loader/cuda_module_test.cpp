@@ -55,7 +55,7 @@ class CudaModuleTest : public QObject {
     QVERIFY(dladdr(reinterpret_cast<void*>(&qVersion), &found) != 0);
     const std::filesystem::path library = std::filesystem::canonical(found.dli_fname);  // Qt's
     const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", library}, 1);
-    QVERIFY2(says(loaded, "is no module of CUDA kernels"), loaded.why_not.c_str());
+    QVERIFY2(says(loaded, "is not a module of CUDA kernels"), loaded.why_not.c_str());
   }
 
   void it_is_looked_for_beside_the_program_and_in_lib() {
@@ -70,7 +70,7 @@ class CudaModuleTest : public QObject {
     const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
     if (!std::filesystem::exists(module_path)) {
       const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 1);
-      QVERIFY2(says(loaded, "it is built where nvcc is found"), loaded.why_not.c_str());
+      QVERIFY2(says(loaded, "it is built only where nvcc is installed"), loaded.why_not.c_str());
       return;
     }
     void* const module = dlopen(module_path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -79,7 +79,7 @@ class CudaModuleTest : public QObject {
     QVERIFY(entry != nullptr);
     char why[128] = {};
     QVERIFY(entry("of another build", 1, why, sizeof why) == nullptr);
-    QCOMPARE(std::string(why), std::string("the module of CUDA kernels is of another build"));
+    QCOMPARE(std::string(why), std::string("the module of CUDA kernels belongs to another build of Lathe"));
   }
 
   /// What this build made is the program's own: past the version, only a device can be missing.
@@ -87,7 +87,7 @@ class CudaModuleTest : public QObject {
     const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
     const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 1);
     if (!std::filesystem::exists(module_path)) {
-      QVERIFY2(says(loaded, "it is built where nvcc is found"), loaded.why_not.c_str());
+      QVERIFY2(says(loaded, "it is built only where nvcc is installed"), loaded.why_not.c_str());
       return;
     }
     QVERIFY2(!says(loaded, "another build") && !says(loaded, "cannot be opened"), loaded.why_not.c_str());

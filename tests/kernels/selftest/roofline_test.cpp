@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/selftest/roof.h"
+#include "tests/support/deferred_backend.h"
 
 using namespace lathe::kernels;
 
@@ -59,6 +60,18 @@ class RooflineTest : public QObject {
     QCOMPARE(figures.gflop_s(), 16.0);
     QCOMPARE(figures.gb_s(), 2.0);
     QCOMPARE(figures.share(), 0.2);
+  }
+
+  void points_of_operations_that_fail_are_left_out() {
+    const OperationError error{OperationFailure::out_of_memory, "no memory"};
+    const RooflinePlan plan{.matrices = {{"one", 16, 32}}, .formats = {WeightFormat::f32}, .rows = {128, 130}};
+    for (const std::int64_t failing : {1, 2}) {  // packing the matrix, the first product
+      lathe::tests::DeferredBackend backend(make_reference_backend());
+      backend.fail_at(failing, error);
+      const auto points = measure_roofline(backend, kCeilings, plan, [](const RooflinePoint&) { return true; });
+      QCOMPARE(points.size(), failing == 1 ? std::size_t{0} : std::size_t{1});
+      if (!points.empty()) QCOMPARE(points.front().n_rows, std::int64_t{130});
+    }
   }
 
   void every_product_is_measured_in_order() {

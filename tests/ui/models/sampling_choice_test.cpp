@@ -26,6 +26,8 @@ class SamplingChoiceTest : public QObject {
   void a_built_in_name_cannot_be_taken();
   void values_survive_a_restart();
   void wrong_types_in_the_file_are_defaults();
+  void a_file_of_an_older_version_keeps_its_seed();
+  void a_row_that_the_file_does_not_know_has_its_default();
   void equal_values_are_no_change();
   void what_the_checkpoint_recommends_is_the_first_choice();
   void what_the_user_chose_stays();
@@ -62,7 +64,8 @@ void SamplingChoiceTest::starts_balanced() {
 void SamplingChoiceTest::rows_that_are_off_are_neutral() {
   ui::SamplingChoice choice(*settings);
   ui::SamplingValues values = choice.values();
-  values.off = {"top_k", "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty", "logprobs"};
+  values.off = {"top_k",    "top_p", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+                "logprobs", "seed"};
   choice.set_values(values);
   engine::SamplingParams neutral;
   neutral.temperature = 0.8;
@@ -80,7 +83,7 @@ void SamplingChoiceTest::greedy_is_temperature_zero() {
 void SamplingChoiceTest::a_changed_value_makes_it_custom() {
   ui::SamplingChoice choice(*settings);
   ui::SamplingValues values = choice.values();
-  values.top_p = 0.5;
+  values.params.top_p = 0.5;
   choice.set_values(values);
   QCOMPARE(choice.preset(), QString("Custom"));
 }
@@ -88,8 +91,8 @@ void SamplingChoiceTest::a_changed_value_makes_it_custom() {
 void SamplingChoiceTest::a_preset_keeps_length_and_stops() {
   ui::SamplingChoice choice(*settings);
   ui::SamplingValues values = choice.values();
-  values.max_tokens = 9;
-  values.stop = {"END"};
+  values.params.max_tokens = 9;
+  values.params.stop = {"END"};
   choice.set_values(values);
   choice.choose_preset("Creative");
   QCOMPARE(choice.params().max_tokens, std::int64_t{9});
@@ -100,12 +103,12 @@ void SamplingChoiceTest::a_preset_keeps_length_and_stops() {
 void SamplingChoiceTest::an_own_preset_comes_back() {
   ui::SamplingChoice choice(*settings);
   ui::SamplingValues values = choice.values();
-  values.temperature = 0.33;
+  values.params.temperature = 0.33;
   choice.set_values(values);
   QVERIFY(choice.save_preset("Mine").isEmpty());
   choice.choose_preset("Balanced");
   choice.choose_preset("Mine");
-  QCOMPARE(choice.values().temperature, 0.33);
+  QCOMPARE(choice.values().params.temperature, 0.33);
   QCOMPARE(choice.preset(), QString("Mine"));
   QVERIFY(choice.is_own("Mine"));
   choice.remove_preset("Mine");
@@ -122,10 +125,10 @@ void SamplingChoiceTest::values_survive_a_restart() {
   {
     ui::SamplingChoice choice(*settings);
     ui::SamplingValues values = choice.values();
-    values.temperature = 1.5;
-    values.fixed_seed = true;
-    values.seed = 99;
-    values.stop = {"\n\n"};
+    values.params.temperature = 1.5;
+    values.off.remove("seed");
+    values.params.seed = 99;
+    values.params.stop = {"\n\n"};
     values.off.insert("min_p");
     choice.set_values(values);
     QVERIFY(settings->flush().has_value());
@@ -133,9 +136,9 @@ void SamplingChoiceTest::values_survive_a_restart() {
   settings.reset();
   settings = app::open_settings(folder->path().toStdString());
   const ui::SamplingChoice again(*settings);
-  QCOMPARE(again.values().temperature, 1.5);
+  QCOMPARE(again.values().params.temperature, 1.5);
   QCOMPARE(again.params().seed.value_or(0), std::uint64_t{99});
-  QCOMPARE(again.values().stop.front(), std::string("\n\n"));
+  QCOMPARE(again.values().params.stop.front(), std::string("\n\n"));
   QVERIFY(again.values().off.contains("min_p"));
 }
 
@@ -144,6 +147,25 @@ void SamplingChoiceTest::wrong_types_in_the_file_are_defaults() {
                 engine::Json{{"temperature", "hot"}, {"top_k", 1.5}, {"stop", 3}, {"off", "x"}, {"fixed_seed", 1}});
   const ui::SamplingChoice choice(*settings);
   QVERIFY(choice.values() == ui::SamplingValues{});
+}
+
+/// Versions before the seed was a row had "fixed_seed" instead of "seed" in the list of what is off.
+void SamplingChoiceTest::a_file_of_an_older_version_keeps_its_seed() {
+  for (const bool fixed : {true, false}) {
+    settings->set("sampling/current",
+                  engine::Json{{"top_k", 30}, {"seed", 12}, {"fixed_seed", fixed}, {"off", engine::Json::array({"top_k"})}});
+    const ui::SamplingChoice choice(*settings);
+    QCOMPARE(choice.params().seed, fixed ? std::optional<std::uint64_t>(12) : std::nullopt);
+    QCOMPARE(choice.params().top_k, std::int64_t{0});
+  }
+}
+
+void SamplingChoiceTest::a_row_that_the_file_does_not_know_has_its_default() {
+  settings->set("sampling/current", engine::Json{{"temperature", 0.5}, {"off", engine::Json::array()}});
+  const ui::SamplingChoice choice(*settings);
+  QVERIFY(choice.values().off == ui::SamplingValues().off);
+  QCOMPARE(choice.params().temperature, 0.5);
+  QCOMPARE(choice.params().repetition_penalty, 1.0);
 }
 
 void SamplingChoiceTest::equal_values_are_no_change() {
@@ -162,7 +184,7 @@ void SamplingChoiceTest::what_the_checkpoint_recommends_is_the_first_choice() {
   expected.max_tokens = 512;  // presets say nothing about the length
   QVERIFY(choice.params() == expected);
   ui::SamplingValues values = choice.values();
-  values.max_tokens = 9;
+  values.params.max_tokens = 9;
   choice.set_values(values);
   QCOMPARE(choice.preset(), QString("Model"));
   // Another model brings its own.
@@ -190,7 +212,7 @@ void SamplingChoiceTest::what_the_user_chose_stays() {
   choice.choose_preset("Model");
   QCOMPARE(choice.params().temperature, 0.2);
   ui::SamplingValues values = choice.values();
-  values.temperature = 0.3;
+  values.params.temperature = 0.3;
   choice.set_values(values);
   choice.set_recommended(recommendation());
   QCOMPARE(choice.preset(), QString("Custom"));
@@ -227,8 +249,8 @@ void SamplingChoiceTest::each_request_has_a_seed_of_its_own() {
   }
   QVERIFY(seeds.size() > 1);
   ui::SamplingValues values = choice.values();
-  values.fixed_seed = true;
-  values.seed = 7;
+  values.off.remove("seed");
+  values.params.seed = 7;
   choice.set_values(values);
   QCOMPARE(choice.draw_params().seed.value_or(0), std::uint64_t{7});
   QCOMPARE(choice.last_seed().value_or(0), std::uint64_t{7});

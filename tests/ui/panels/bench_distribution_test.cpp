@@ -161,12 +161,12 @@ void BenchDistributionTest::the_selected_cell_is_stronger() {
 void BenchDistributionTest::what_is_missing_is_said() {
   app::SweepStatus status = status_of(2);
   chart_->show_sweep(status, kTtft);
-  QCOMPARE(chart_->message(), QString("Nothing is measured yet"));
+  QCOMPARE(chart_->message(), QString("Nothing has been measured yet"));
   auto old = std::make_shared<app::SweepReport>();
   old->cells[0].samples.emplace_back(app::sweep_metrics().size(), 1.0);
   status.report = old;
   chart_->show_sweep(status, kTtft);
-  QCOMPARE(chart_->message(), QString("This sweep was measured before distributions were kept"));
+  QCOMPARE(chart_->message(), QString("This sweep was measured by a version that kept no distributions"));
   QCOMPARE(chart_->accessibleDescription(), chart_->message());
   QVERIFY(chart_->text_at(QPointF(300, 200)).isEmpty());
   add_run(status, 1, {10, 20});
@@ -280,7 +280,8 @@ void BenchDistributionTest::a_sweep_of_before_says_that_it_has_none() {
   BenchFixture fixture({}, profile.path());
   Q_EMIT fixture.window->findChild<ui::HistoryView*>()->open_wanted(path);
   fixture.click("bench.chart.kind.1");
-  QCOMPARE(fixture.text("bench.distribution.message"), QString("This sweep was measured before distributions were kept"));
+  QCOMPARE(fixture.text("bench.distribution.message"),
+           QString("This sweep was measured by a version that kept no distributions"));
   QVERIFY(fixture.find<QLabel>("bench.distribution.message")->isVisible());
 }
 

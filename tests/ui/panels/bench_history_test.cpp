@@ -234,10 +234,10 @@ void BenchHistoryTest::what_cannot_be_compared_is_told() {
   choose(b, other);
   // What the sides had before may have no cell in common either.
   const auto told = [&](const char* words) { return label("bench.compare.empty").contains(words); };
-  QTRY_VERIFY2(told("no cell in common") && told("concurrency 1, 2, 4") && told("16, 32"),
+  QTRY_VERIFY2(told("no cells in common") && told("concurrency 1, 2, 4") && told("16, 32"),
                qPrintable(label("bench.compare.empty")));
   choose(b, older_);
-  QVERIFY(label("bench.compare.empty").contains("same sweep twice"));
+  QVERIFY(label("bench.compare.empty").contains("Both sides show the same sweep"));
   choose(b, newer_);
   QTRY_VERIFY(!fixture_->find<QLabel>("bench.compare.empty")->isVisible());
   QVERIFY(fixture_->find<QTableView>("bench.compare.table")->isVisible());

@@ -153,7 +153,7 @@ void BenchTest::a_sweep_is_paused_stopped_and_gone_on_with() {
   QVERIFY(!fixture.find<QPushButton>("bench.start")->isVisible());
   fixture.click("bench.pause");
   QVERIFY(fixture.wait_for(app::SweepState::paused));
-  QCOMPARE(fixture.find<QPushButton>("bench.pause")->text(), QString("Go on"));
+  QCOMPARE(fixture.find<QPushButton>("bench.pause")->text(), QString("Resume"));
   QVERIFY(!fixture.find<QPushButton>("bench.new")->isEnabled());
   fixture.click("bench.stop");
   fixture.workbench->sweeper().skip_cell();  // does not take the stop back
@@ -375,7 +375,7 @@ void BenchTest::a_machine_that_disturbs_is_told_in_the_head() {
   report.cells[0].warnings = {{"other_load", 0.25}};
   show();
   QVERIFY(!line->isHidden());
-  QVERIFY2(line->text().contains("others took 25 % of the processors"), qPrintable(line->text()));
+  QVERIFY2(line->text().contains("other programs took 25 % of the processors"), qPrintable(line->text()));
 }
 
 /// A journal whose runs have a divergence, as a sweep on a text leaves it.

@@ -36,6 +36,7 @@ class DocksTest : public QObject {
   void the_span_can_be_chosen();
   void a_dock_behind_a_tab_draws_nothing();
   void the_kv_map_counts_the_blocks_of_a_request();
+  void blocks_are_watched_only_while_the_kv_dock_is_seen();
   void docks_that_nobody_sees_compute_nothing();
   void layers_with_a_window_have_blocks_of_their_own();
   void F9_freezes_the_kv_map();
@@ -223,6 +224,32 @@ void DocksTest::the_kv_map_counts_the_blocks_of_a_request() {
   QTRY_VERIFY(counts->text().startsWith("<b>0</b> in use"));
 }
 
+void DocksTest::blocks_are_watched_only_while_the_kv_dock_is_seen() {
+  const ui::Bridge& bridge = fixture->window->bridge();
+  ui::DockLayout& docks = fixture->window->docks();
+  const auto n_watches = [this] { return fixture->engine()->n_block_watches(); };
+  docks.dock("kv")->hide();
+  fixture->show_panel("monitor");
+  QTRY_VERIFY(bridge.snapshot() != nullptr);
+  QTRY_COMPARE(n_watches(), 0);
+  QTRY_VERIFY(bridge.snapshot()->blocks.empty());
+  fixture->show_panel("kv");
+  QTRY_COMPARE(n_watches(), 1);
+  QTRY_COMPARE(static_cast<int>(bridge.snapshot()->blocks.size()), bridge.snapshot()->n_blocks);
+  docks.dock("log")->show();
+  fixture->window->tabifyDockWidget(docks.dock("kv"), docks.dock("log"));
+  docks.dock("log")->raise();
+  QTRY_COMPARE(n_watches(), 0);  // behind a tab
+  fixture->show_panel("kv");
+  QTRY_COMPARE(n_watches(), 1);
+  docks.dock("kv")->hide();
+  QTRY_COMPARE(n_watches(), 0);
+  fixture->show_panel("kv");
+  QTRY_COMPARE(n_watches(), 1);
+  fixture->window->hide();
+  QTRY_COMPARE(n_watches(), 0);
+}
+
 void DocksTest::layers_with_a_window_have_blocks_of_their_own() {
   reload(&FakeModel::n_window_blocks, 24);
   fixture->show_panel("kv");
@@ -294,7 +321,7 @@ void DocksTest::padding_has_a_chart_where_there_is_any() {
   QTRY_COMPARE(last(), (std::vector<double>{1, 3}));  // rows that were wanted, and padding
   QVERIFY(chart("monitor.rows")->accessibleDescription().contains("padding 3"));
   fixture->click("monitor.as_table");
-  QTRY_COMPARE(now_in_table("Rows a step, padding"), QString("3.00"));
+  QTRY_COMPARE(now_in_table("Rows per step, padding"), QString("3.00"));
   QCOMPARE(n_rows("monitor.table"), 11);
   end_it();
   QTRY_COMPARE(last(), (std::vector<double>{0, 0}));
@@ -309,7 +336,7 @@ void DocksTest::the_inspector_says_why() {
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
   auto* why = fixture->find<ui::WhyList>("requests.why");
   QVERIFY(why->isVisible());
-  QTRY_VERIFY2(why->text().contains("Nobody ahead."), qPrintable(why->text()));
+  QTRY_VERIFY2(why->text().contains("No request ahead."), qPrintable(why->text()));
   const auto n_prompt = fixture->engine()->submitted().back().prompt_token_ids.size();
   const QString first = QString("First token; %1 prompt tokens computed.").arg(n_prompt);
   QTRY_VERIFY2(why->text().contains(first), qPrintable(why->text()));

@@ -191,7 +191,7 @@ class ModelSourcesTest : public QObject {
     QTest::mouseClick(row_of(fixture, "m"), Qt::LeftButton);
     auto* message = fixture.find<ui::InlineMessage>("model.sources.message");
     QTRY_VERIFY(message->isVisible());
-    QCOMPARE(message->what(), QString("The model changed"));
+    QCOMPARE(message->what(), QString("The model has changed"));
     QVERIFY(fixture.window->context().load.path().empty());
     fixture.click("model.sources.message.scan");
     QTRY_VERIFY(!message->isVisible());

@@ -175,13 +175,13 @@ void ServeTest::a_key_is_needed_where_others_reach() {
   type_key("");
   QCOMPARE(key(), made);
   auto* warning = fixture->find<QLabel>("serve.warning");
-  QVERIFY2(warning->isVisible() && warning->text().contains("the old one stays"), qPrintable(warning->text()));
+  QVERIFY2(warning->isVisible() && warning->text().contains("the old key is kept"), qPrintable(warning->text()));
   type_key("two words");
   QCOMPARE(key(), made);
   QVERIFY2(warning->text().contains("one word"), qPrintable(warning->text()));
   type_key("another-key");
   QCOMPARE(key(), std::string("another-key"));
-  QVERIFY2(!warning->text().contains("the old one stays"), qPrintable(warning->text()));
+  QVERIFY2(!warning->text().contains("the old key is kept"), qPrintable(warning->text()));
 }
 
 void ServeTest::the_key_is_shown_when_asked() {

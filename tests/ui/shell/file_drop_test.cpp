@@ -76,9 +76,9 @@ class FileDropTest : public QObject {
   void the_composer_refuses_in_words_data() {
     QTest::addColumn<QByteArray>("bytes");
     QTest::addColumn<QString>("why");
-    QTest::newRow("an image") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0", 11) << "f.bin is not a text in UTF-8.";
-    QTest::newRow("Latin-1") << QByteArray("caf\xe9 au lait") << "f.bin is not a text in UTF-8.";
-    QTest::newRow("zeros") << QByteArray(100, '\0') << "f.bin is not a text in UTF-8.";
+    QTest::newRow("an image") << QByteArray("\x89PNG\r\n\x1a\n\0\0\0", 11) << "f.bin is not UTF-8 text.";
+    QTest::newRow("Latin-1") << QByteArray("caf\xe9 au lait") << "f.bin is not UTF-8 text.";
+    QTest::newRow("zeros") << QByteArray(100, '\0') << "f.bin is not UTF-8 text.";
     QTest::newRow("too long") << QByteArray(300 << 10, 'x') << "f.bin has 300 KiB; at most 256 KiB can be attached.";
   }
   void the_composer_refuses_in_words() {
@@ -98,7 +98,7 @@ class FileDropTest : public QObject {
   void several_files_are_told_apart() {
     QVERIFY(drop(field()->viewport(), {write("a.txt", "A"), write("b.bin", QByteArray(1, '\0')), write("c.md", "C")}));
     QCOMPARE(field()->toPlainText(), QString("a.txt:\n```\nA\n```\nc.md:\n```\nC\n```\n"));
-    QCOMPARE(words(), QString("b.bin is not a text in UTF-8."));
+    QCOMPARE(words(), QString("b.bin is not UTF-8 text."));
   }
 
   void a_model_is_opened_wherever_it_is_dropped() {
@@ -132,10 +132,10 @@ class FileDropTest : public QObject {
     stores.add_to_lm_studio("p/r/one.gguf", "llama");
     const QString two = QFileInfo(QString::fromStdString(stores.add_to_lm_studio("p/r/two.gguf", "qwen2"))).path();
     const std::vector<std::pair<QList<QUrl>, QString>> rows = {
-        {{write("notes.txt", "x")}, "notes.txt is no model."},
-        {{write("config.json", "{}")}, "config.json is no model."},
-        {{QUrl::fromLocalFile(folder->filePath("empty"))}, "empty is no model: a model is a folder"},
-        {{QUrl::fromLocalFile(folder->filePath("nowhere"))}, "is not there"},
+        {{write("notes.txt", "x")}, "notes.txt is not a model."},
+        {{write("config.json", "{}")}, "config.json is not a model."},
+        {{QUrl::fromLocalFile(folder->filePath("empty"))}, "empty is not a model: a model is a folder"},
+        {{QUrl::fromLocalFile(folder->filePath("nowhere"))}, "does not exist"},
         {{QUrl::fromLocalFile(folder->filePath("broken"))}, "broken is a link to"},
         {{QUrl::fromLocalFile(two)}, "r has 2 GGUF models."},
         {{write("a.txt", "x"), write("b.txt", "y")}, "2 files are not one model."},
@@ -161,7 +161,7 @@ class FileDropTest : public QObject {
         {{gguf}, "one.gguf is a model"},
         {{file, file}, "takes one file; 2 were dropped"},
         {{QUrl::fromLocalFile(folder->path())}, "is a folder"},
-        {{QUrl::fromLocalFile(folder->filePath("nowhere"))}, "is not there"},
+        {{QUrl::fromLocalFile(folder->filePath("nowhere"))}, "does not exist"},
     };
     for (const auto& [urls, why] : rows) {
       QVERIFY(drop(prompts, urls));

@@ -184,7 +184,7 @@ void MainWindowTest::sampling_survives_the_window() {
   }
   WindowFixture second({}, profile.path());
   const ui::SamplingValues& values = second.window->context().sampling.values();
-  QCOMPARE(values.temperature, 0.35);
+  QCOMPARE(values.params.temperature, 0.35);
   QVERIFY(values.off.contains("top_k"));
   QCOMPARE(second.window->context().sampling.params().top_k, std::int64_t{0});
 }

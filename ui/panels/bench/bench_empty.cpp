@@ -25,8 +25,8 @@ BenchEmpty::BenchEmpty(const Theme& theme, QWidget* parent) : QWidget(parent) {
   }
   column->addSpacing(theme.px(8));
   unfinished_ = make_button(theme, "bench.unfinished", QString(), this, ButtonLook::link);
-  unfinished_->setAccessibleName(tr("Go on with the last sweep"));
-  unfinished_->setToolTip(tr("Opens it; Resume goes on with the cells that are missing"));
+  unfinished_->setAccessibleName(tr("Continue the last sweep"));
+  unfinished_->setToolTip(tr("Open the last sweep; Resume measures the missing cells"));
   unfinished_->setVisible(false);
   connect(unfinished_, &QPushButton::clicked, this, [this] { Q_EMIT kept_chosen(journal_); });
   column->addWidget(unfinished_, 0, Qt::AlignHCenter);
@@ -37,11 +37,10 @@ void BenchEmpty::add_labels(const Theme& theme) {
   auto* column = static_cast<QVBoxLayout*>(layout());
   auto* title = make_label(theme, "bench.empty.title", tr("Measure the same work under several settings"), this, 15,
                            QFont::DemiBold, TextTone::text);
-  auto* words =
-      make_label(theme, "bench.empty.words",
-                 tr("Choose what varies at the left and press Start, or begin with one of these. Every run is kept as it "
-                    "ends, so that nothing is lost when a sweep is stopped."),
-                 this, 13);
+  auto* words = make_label(theme, "bench.empty.words",
+                           tr("Choose what varies on the left and press Start, or begin with one of these templates. Every "
+                              "run is saved when it ends, so nothing is lost when a sweep is stopped."),
+                           this, 13);
   words->setWordWrap(true);
   words->setAlignment(Qt::AlignHCenter);
   words->setMaximumWidth(theme.px(470));
@@ -60,7 +59,7 @@ void BenchEmpty::show_last(const app::KeptSweep* sweep) {
   if (!is_unfinished) return;
   journal_ = QString::fromStdString(sweep->path);
   unfinished_->setText(
-      tr("Go on with the last sweep: %1 of %2 cells are done").arg(sweep->cells_done).arg(sweep->cells_total));
+      tr("Continue the last sweep: %1 of %2 cells are done").arg(sweep->cells_done).arg(sweep->cells_total));
 }
 
 }  // namespace lathe::ui

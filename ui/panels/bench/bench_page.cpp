@@ -48,11 +48,11 @@ TimeWords text_of(const std::optional<ForecastTime>& time) {
   }
   if (time->is_least) {
     return {BenchPage::tr("at least %1").arg(about_text(time->seconds)),
-            BenchPage::tr("What this machine needs at least to read the weights and to multiply with them; "
-                          "no kept sweep has measured this model in these formats")};
+            BenchPage::tr("The least time that this machine needs to read the weights and to multiply them; no kept sweep "
+                          "has measured this model in these formats")};
   }
   return {BenchPage::tr("≈ %1").arg(about_text(time->seconds)),
-          BenchPage::tr("At the rates of the cells in kept sweeps that are most like those of this plan")};
+          BenchPage::tr("Estimated from the most similar cells of kept sweeps")};
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ QWidget* BenchPage::make_plan() {
   head->setContentsMargins(theme.px(8), theme.px(10), theme.px(14), 0);
   title_ = make_button(theme, "bench.title", tr("New sweep"), box, ButtonLook::ghost);
   title_->setFont(theme.font(13, QFont::DemiBold));
-  title_->setToolTip(tr("Templates, and sweeps that were kept"));
+  title_->setToolTip(tr("Templates and kept sweeps"));
   plans_ = new QMenu(title_);
   plans_->setObjectName(QStringLiteral("bench.plans"));
   title_->setIcon(theme.icon(QStringLiteral("chevron-down")));
@@ -341,7 +341,7 @@ void BenchPage::resume() {
   if (forecast_->is_awaited()) return;
   forecast_->make_way([this] {
     const auto resumed = context_.workbench.sweeper().resume(form_->plan().target.api_key);
-    if (!resumed) return tell(tr("The sweep was not gone on with"), resumed.error());
+    if (!resumed) return tell(tr("The sweep was not resumed"), resumed.error());
     context_.bridge.refresh();
   });
 }
@@ -373,7 +373,7 @@ void BenchPage::reproduce(quint64 cell, const QString& how) {
               : how == QStringLiteral("json") ? tr("Copied the plan of: %1").arg(name)
               : how == QStringLiteral("curl") ? tr("Copied a request of: %1").arg(name)
                                               : tr("Copied the command of: %1").arg(name));
-  context_.workbench.log().info("ui", "copied how a cell of the sweep is measured again");
+  context_.workbench.log().info("ui", "copied how to measure a cell of the sweep again");
 }
 
 void BenchPage::save(const QString& format) {
@@ -471,7 +471,7 @@ void BenchPage::show_sweep() {
   title_->setEnabled(!runs);
   new_->setEnabled(!runs);
   const bool can_go_on = status.state == app::SweepState::paused || status.state == app::SweepState::pausing;
-  pause_->setText(can_go_on ? tr("Go on") : tr("Pause"));
+  pause_->setText(can_go_on ? tr("Resume") : tr("Pause"));
   pause_->setIcon(context_.theme.icon(can_go_on ? QStringLiteral("play") : QStringLiteral("pause")));
   context_.actions[QStringLiteral("bench.stop")]->setEnabled(runs);
   context_.actions[QStringLiteral("bench.pause")]->setEnabled(runs);

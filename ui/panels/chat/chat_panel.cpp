@@ -301,7 +301,7 @@ void ChatPanel::refresh() {
 
 void ChatPanel::refresh_meter() {
   const qint64 limit = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
-  const qint64 most = context_.sampling.values().max_tokens;
+  const qint64 most = context_.sampling.values().params.max_tokens;
   qint64 used = used_tokens_, reserve = most > 0 ? most : std::max<qint64>(0, limit - used - draft_tokens_);
   if (const ChatStream* stream = context_.writer.stream(); stream != nullptr && stream->usage().n_prompt_tokens > 0) {
     used = stream->usage().n_prompt_tokens + stream->usage().n_completion_tokens;
@@ -314,14 +314,14 @@ void ChatPanel::refresh_meter() {
 void ChatPanel::refresh_overflow() {
   const QString problem = context_.conversation.problem();
   if (!problem.isEmpty()) {
-    overflow_->set(MessageTone::error, tr("The chat could not be kept"), problem, {});
+    overflow_->set(MessageTone::error, tr("The chat could not be saved"), problem, {});
   } else if (meter_->over() && !context_.writer.running() && !context_.conversation.empty()) {
     std::vector<InlineMessage::Button> buttons;
     buttons.push_back({QStringLiteral("drop"), tr("Delete the oldest two messages"), [this] { drop_oldest(); }});
-    if (context_.sampling.values().max_tokens > 64)
+    if (context_.sampling.values().params.max_tokens > 64)
       buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most 64 tokens"), [this] {
                            SamplingValues values = context_.sampling.values();
-                           values.max_tokens = 64;
+                           values.params.max_tokens = 64;
                            context_.sampling.set_values(values);
                          }});
     buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"),

@@ -69,7 +69,7 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   connect(field_, &QPlainTextEdit::textChanged, this, &Composer::take_change);
   connect(field_, &DraftField::left_out, this, [this](qint64 characters) {
     show_notice(tr("A message has at most %L1 characters").arg(DraftField::kMostCharacters),
-                tr("Left out: %1.").arg(counted(static_cast<quint64>(characters), tr("character"), tr("characters"))));
+                tr("Not attached: %1.").arg(counted(static_cast<quint64>(characters), tr("character"), tr("characters"))));
   });
   fit_height();
   set_running(false);
@@ -163,9 +163,9 @@ void Composer::refresh_state() {
   const bool has_text = field_->has_words();
   send_->setEnabled(inserts ? has_text : context_.bridge.can_chat() && (has_text || context_.conversation.awaits_answer()));
   send_->setText(inserts ? tr("Insert") : tr("Send"));
-  if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write while the model loads"));
+  if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write a message while the model loads"));
   else if (context_.bridge.lacks_template())
-    field_->setPlaceholderText(tr("This model has no chat template: it completes text, on the Serve page"));
+    field_->setPlaceholderText(tr("This model has no chat template: it can only complete text, on the Serve page"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
   else field_->setPlaceholderText(tr("Write a message; load a model to send it"));
   field_->viewport()->update();  // Qt 6.4 repaints a placeholder only when text appears or disappears

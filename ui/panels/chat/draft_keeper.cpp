@@ -69,7 +69,7 @@ void DraftKeeper::flush() {
 
 void DraftKeeper::report(const engine::Result<void>& written) {
   if (written || std::exchange(problem_told_, true)) return;
-  context_.workbench.log().warning("ui", "The draft of the message cannot be kept: " + written.error().message);
+  context_.workbench.log().warning("ui", "The draft of the message cannot be saved: " + written.error().message);
 }
 
 }  // namespace lathe::ui

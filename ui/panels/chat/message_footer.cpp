@@ -37,7 +37,7 @@ MessageFooter::MessageFooter(const Theme& theme, bool reduced_motion, QWidget* p
   why_->setObjectName(QStringLiteral("message.why"));
   why_->setText(tr("Why?"));
   why_->setAccessibleName(tr("Why did it take this time?"));
-  why_->setToolTip(tr("Every decision of the scheduler about this reply"));
+  why_->setToolTip(tr("Show every decision of the scheduler about this reply"));
   why_->setFont(theme.font(12, QFont::DemiBold));
   why_->setProperty("look", QStringLiteral("link"));
   why_->setFocusPolicy(Qt::TabFocus);

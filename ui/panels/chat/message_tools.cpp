@@ -23,13 +23,13 @@ constexpr Tool kTools[] = {
     {MessageTool::copy, "copy", "copy", QT_TRANSLATE_NOOP("MessageTools", "Copy"), false},
     {MessageTool::edit, "edit", "edit", QT_TRANSLATE_NOOP("MessageTools", "Edit (F2)"), false},
     {MessageTool::regenerate, "regenerate", "regenerate",
-     QT_TRANSLATE_NOOP("MessageTools", "Write the reply again; the old one stays as a version (Ctrl+R)"), false},
-    {MessageTool::continue_reply, "continue", "continue", QT_TRANSLATE_NOOP("MessageTools", "Go on writing (Alt+Enter)"),
-     true},
-    {MessageTool::branch, "branch", "branch", QT_TRANSLATE_NOOP("MessageTools", "A new chat up to here (Ctrl+Shift+B)"),
-     false},
+     QT_TRANSLATE_NOOP("MessageTools", "Generate the reply again; the old one stays as a version (Ctrl+R)"), false},
+    {MessageTool::continue_reply, "continue", "continue",
+     QT_TRANSLATE_NOOP("MessageTools", "Continue the reply (Alt+Enter)"), true},
+    {MessageTool::branch, "branch", "branch",
+     QT_TRANSLATE_NOOP("MessageTools", "Start a new chat with the messages up to here (Ctrl+Shift+B)"), false},
     {MessageTool::remove, "delete", "delete", QT_TRANSLATE_NOOP("MessageTools", "Delete (Del)"), false},
-    {MessageTool::inspect, "inspect", "inspect", QT_TRANSLATE_NOOP("MessageTools", "The request behind this reply"), true},
+    {MessageTool::inspect, "inspect", "inspect", QT_TRANSLATE_NOOP("MessageTools", "Show the request of this reply"), true},
 };
 
 }  // namespace

@@ -142,7 +142,7 @@ void MessageWidget::refresh_error(const app::MessageVersion& version) {
     buttons.push_back(
         {QStringLiteral("continue"), tr("Continue"), [this] { Q_EMIT tool_used(message_, MessageTool::continue_reply); }});
   error_->set(MessageTone::error,
-              version.text.empty() ? tr("No reply") : tr("The reply broke off; what was written is kept"), error,
+              version.text.empty() ? tr("No reply") : tr("The reply was cut off; the text so far is kept"), error,
               std::move(buttons));
   error_->setVisible(true);
 }
@@ -158,7 +158,7 @@ void MessageWidget::show_interrupted(const app::MessageVersion& version) {
         {QStringLiteral("continue"), tr("Continue"), [this] { Q_EMIT tool_used(message_, MessageTool::continue_reply); }});
   error_->set(
       MessageTone::warning, tr("Interrupted"),
-      empty ? tr("Lathe ended before the first word.") : tr("Lathe ended while this was written; what was written is kept."),
+      empty ? tr("Lathe ended before the reply began.") : tr("Lathe ended during this reply; the text so far is kept."),
       std::move(buttons));
   error_->setVisible(true);
 }

@@ -24,7 +24,8 @@ struct Rendered {
 /// Joins consecutive plain tokens to one piece, because a character may span two tokens.
 engine::Result<Rendered> render_prompt(app::ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {
   const app::EngineLease lease = slot.lease();
-  if (!lease) return engine::fail(engine::ErrorCode::unavailable, "No model is loaded; a model brings the template.");
+  if (!lease)
+    return engine::fail(engine::ErrorCode::unavailable, "No model is loaded; the chat template comes with a model.");
   const engine::ChatTemplate* chat = lease->chat_template();
   if (chat == nullptr) return engine::fail(engine::ErrorCode::unsupported, "This checkpoint has no chat template.");
   LATHE_TRY(const std::vector<engine::TextSpan> spans, chat->render(messages, {}));
@@ -60,7 +61,7 @@ PromptView::PromptView(const PanelContext& context, QWidget* parent) : QWidget(p
   facts_->setWordWrap(true);
   text_ = new QTextEdit(this);
   text_->setObjectName(QStringLiteral("prompt_view.text"));
-  text_->setAccessibleName(tr("The prompt as the model gets it"));
+  text_->setAccessibleName(tr("The prompt as the model receives it"));
   text_->setReadOnly(true);
   text_->setStyleSheet(QStringLiteral("QTextEdit { background: transparent; border: none; }"));
   column->addWidget(facts_);

@@ -140,11 +140,11 @@ void Welcome::refresh() {
   const bool ready = state == app::ModelState::ready, loading = state == app::ModelState::loading;
   loading_->setVisible(loading);
   if (loading) loading_->refresh();
-  QString words = tr("Load a model, talk to it, serve it, and see why every token took the time it took.");
+  QString words = tr("Load a model, chat with it, serve it, and see why every token took the time it took.");
   if (ready && context_.bridge.loaded()) {
     const engine::LoadedModel& model = *context_.bridge.loaded();
     words = model.info.is_demo ? tr("The bundled demo model is ready: %1 parameters, made for questions about serving "
-                                    "language models. It says so when it does not know.")
+                                    "language models. It says so when it does not know an answer.")
                                      .arg(count_text(model.info.n_parameters))
                                : tr("%1 is ready.").arg(QString::fromStdString(model.name));
   }
@@ -186,8 +186,8 @@ void Welcome::refresh_notice() {
     buttons.push_back({QStringLiteral("serve"), tr("Show the Serve page"),
                        [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("serve")); }});
     notice_->set(MessageTone::info, tr("This model cannot chat"),
-                 tr("Its checkpoint has no chat template, so nothing says how messages are written for it. It completes "
-                    "text: turn on the server and ask /v1/completions, or run lathe complete."),
+                 tr("Its checkpoint has no chat template, so the format of messages for it is unknown. It can complete "
+                    "text: turn on the server and use /v1/completions, or run lathe complete."),
                  std::move(buttons));
   }
   notice_->setVisible(only_completes || status.state == app::ModelState::none || status.state == app::ModelState::failed);

@@ -170,8 +170,8 @@ class ChatListPanel final : public Panel {
     const bool any = model_.rowCount() > 0;
     list_->setVisible(any);
     empty_->setVisible(!any);
-    empty_->setText(search_->text().isEmpty() ? tr("No chats yet. What you write is kept here, on this computer.")
-                                              : tr("No chat has these words."));
+    empty_->setText(search_->text().isEmpty() ? tr("No chats yet. Your chats are kept here, on this computer.")
+                                              : tr("No chat contains these words."));
     list_->viewport()->update();
   }
 

@@ -132,13 +132,13 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
     show_state();
     frozen_ = on;
   });
-  context.bridge.watch(this, Interest::snapshot | Interest::model);
+  context.bridge.watch(this, Interest::snapshot | Interest::model | Interest::blocks);
   show_parts(false);
 }
 
 QWidget* KvPanel::title_tools() {
-  auto* freeze = make_icon_button(context_.theme, "kv.freeze", "freeze", tr("Freeze the charts; measuring goes on"), nullptr,
-                                  24, IconTone::quiet);
+  auto* freeze = make_icon_button(context_.theme, "kv.freeze", "freeze", tr("Freeze the charts; measuring continues"),
+                                  nullptr, 24, IconTone::quiet);
   follow_action(*freeze, *context_.actions[QStringLiteral("view.freeze_charts")]);
   return freeze;
 }
@@ -152,7 +152,7 @@ void KvPanel::show_state() {
   const auto& snapshot = context_.bridge.snapshot();
   const bool loaded = snapshot != nullptr && snapshot->n_blocks > 0;
   show_parts(loaded);
-  if (!loaded || frozen_) return;
+  if (!loaded || frozen_ || snapshot->blocks.empty()) return;  // blocks come as soon as the engine knows of the watch
   const KvWaste waste = waste_of(*snapshot, context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0);
   show_counts(*snapshot, waste);
   show_waste(*snapshot, waste);
@@ -178,10 +178,10 @@ void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& 
     return QStringLiteral("<b>%1 %</b>").arg(QLocale().toString(100 * share, 'f', share < 0.1 ? 1 : 0));
   };
   const bool reserves = reserves_room(snapshot);
-  waste_->setToolTip(
-      reserves ? tr("Slots of used blocks without a token; of all slots, those in blocks that are reserved and hold nothing")
-               : tr("Slots of used blocks without a token; as one reservation of the whole context a request, the waste "
-                    "would be the second figure"));
+  waste_->setToolTip(reserves ? tr("First, the share of slots without a token in used blocks; second, the share of all "
+                                   "slots in reserved blocks that have no token")
+                              : tr("First, the share of slots without a token in used blocks; second, the waste if each "
+                                   "request reserved its whole context"));
   if (snapshot.n_blocks_used == 0) return waste_->clear();
   waste_->setText(reserves ? tr("waste %1, reserved %2").arg(percent(waste.paged), percent(waste.reserved))
                            : tr("waste %1, contiguous %2").arg(percent(waste.paged), percent(waste.contiguous)));

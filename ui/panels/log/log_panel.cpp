@@ -90,13 +90,13 @@ QWidget* LogPanel::title_tools() {
   row->addWidget(level_);
   find_ = new QLineEdit(tools);
   find_->setObjectName(QStringLiteral("log.find"));
-  find_->setAccessibleName(tr("Lines with these words"));
+  find_->setAccessibleName(tr("Show lines with these words"));
   find_->setPlaceholderText(tr("Filter"));
   find_->setFixedSize(context_.theme.px(180), context_.theme.px(24));
   row->addWidget(find_);
-  auto* copy = make_icon_button(context_.theme, "log.copy", "copy", tr("Copy the lines shown"), tools, 24, IconTone::quiet);
+  auto* copy = make_icon_button(context_.theme, "log.copy", "copy", tr("Copy the shown lines"), tools, 24, IconTone::quiet);
   row->addWidget(copy);
-  auto* clear = make_icon_button(context_.theme, "log.clear", "delete", tr("Clear this view; the file keeps everything"),
+  auto* clear = make_icon_button(context_.theme, "log.clear", "delete", tr("Clear this view; the log file keeps everything"),
                                  tools, 24, IconTone::quiet);
   row->addWidget(clear);
   connect(level_, &QComboBox::currentIndexChanged, this, [this](int index) {

@@ -24,9 +24,9 @@ QString what_of(engine::ErrorCode code) {
   switch (code) {
     case engine::ErrorCode::resource_exhausted: return ModelCard::tr("Not enough memory");
     case engine::ErrorCode::model_refused: return ModelCard::tr("This model cannot be used");
-    case engine::ErrorCode::not_found: return ModelCard::tr("The model is not there");
+    case engine::ErrorCode::not_found: return ModelCard::tr("The model does not exist");
     case engine::ErrorCode::cancelled: return ModelCard::tr("Loading was cancelled");
-    case engine::ErrorCode::invalid_argument: return ModelCard::tr("These settings do not go together");
+    case engine::ErrorCode::invalid_argument: return ModelCard::tr("These settings contradict each other");
     case engine::ErrorCode::unsupported: return ModelCard::tr("This model is not supported");
     default: return ModelCard::tr("The model was not loaded");
   }

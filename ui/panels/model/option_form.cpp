@@ -253,7 +253,7 @@ void OptionForm::make_quantization(Section& section) {
 
 void OptionForm::make_compute(Section& section) {
   const int cores = std::max(1, QThread::idealThreadCount());
-  QStringList words{tr("Auto (one a core)")}, values{QStringLiteral("0")};
+  QStringList words{tr("Auto (one per core)")}, values{QStringLiteral("0")};
   for (int n = 1; n <= cores; ++n) {
     words.append(counted(static_cast<quint64>(n), tr("thread"), tr("threads")));
     values.append(QString::number(n));

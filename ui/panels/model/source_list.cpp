@@ -255,7 +255,7 @@ void SourceList::choose(const app::LibraryEntry& entry, bool load) {
 
 void SourceList::show_changed(const engine::Error& error) {
   const bool gone = error.code == engine::ErrorCode::not_found;
-  message_->set(MessageTone::warning, gone ? tr("The model is gone") : tr("The model changed"),
+  message_->set(MessageTone::warning, gone ? tr("The model has disappeared") : tr("The model has changed"),
                 QStringLiteral("%1\n%2").arg(QString::fromStdString(error.message), QString::fromStdString(error.where)),
                 {{QStringLiteral("scan"), tr("Scan again"), [this] { reload(); }}});
   message_->show();
@@ -272,7 +272,7 @@ void SourceList::apply_filter() {
     any = any || fits;
   }
   empty_->setText(rows_.empty() ? tr("No models found. Drop one on the window, or add a folder to search.")
-                                : tr("No model fits this filter."));
+                                : tr("No model matches this filter."));
   empty_->setVisible(!any);
 }
 

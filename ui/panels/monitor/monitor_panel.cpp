@@ -105,7 +105,7 @@ void MonitorPanel::build_charts() {
                        {tr("cached"), [](const Tokens& t) { return t.queued; }, true},
                        {tr("free"), [](const Tokens& t) { return t.series[2]; }, true}},
                       charts);
-  rows_ = new LiveChart(theme, "monitor.rows", tr("Rows a step"),
+  rows_ = new LiveChart(theme, "monitor.rows", tr("Rows per step"),
                         {{tr("wanted"), [](const Tokens& t) { return t.series[0]; }, true},
                          {tr("padding"), [](const Tokens& t) { return t.series[4]; }, true, true}},
                         charts);
@@ -138,7 +138,7 @@ QWidget* MonitorPanel::title_tools() {
     set_span(chosen);
   });
   row->addWidget(span);
-  auto* freeze = make_icon_button(context_.theme, "monitor.freeze", "freeze", tr("Freeze the charts; measuring goes on"),
+  auto* freeze = make_icon_button(context_.theme, "monitor.freeze", "freeze", tr("Freeze the charts; measuring continues"),
                                   tools, 24, IconTone::quiet);
   follow_action(*freeze, *context_.actions[QStringLiteral("view.freeze_charts")]);
   row->addWidget(freeze);

@@ -132,7 +132,7 @@ void RequestInspector::show_record(const app::RequestRecord* record) {
   pages_->setVisible(record != nullptr);
   tabs_->setVisible(record != nullptr);
   if (record == nullptr) {
-    title_->setText(tr("Select a request to see why it took its time"));
+    title_->setText(tr("Select a request to see where its time went"));
     return;
   }
   title_->setText(QStringLiteral("#%1").arg(record->number));
@@ -140,7 +140,7 @@ void RequestInspector::show_record(const app::RequestRecord* record) {
   waterfall_->setVisible(record->engine_id != 0);
   waterfall_->show_life(life);
   const bool taxed = life.n_lost_tokens > 0;
-  tax_->setText(taxed ? tr("Recompute tax <b>%1 tok, %2 %</b>")
+  tax_->setText(taxed ? tr("Recomputed <b>%1 tok, %2 %</b>")
                             .arg(life.n_lost_tokens)
                             .arg(QLocale().toString(100 * life.recompute_tax(), 'f', 1))
                       : QString());

@@ -147,7 +147,7 @@ void RequestsPanel::build_table() {
   table_->horizontalHeader()->setStretchLastSection(true);
   column->addWidget(table_, 1);
   empty_ = make_label(context_.theme, "requests.empty",
-                      tr("No requests yet: each message of the chat and each call of the server will be a row here."), left,
+                      tr("No requests yet: each message of a chat and each request to the server becomes a row here."), left,
                       12, QFont::Normal, TextTone::text3);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setWordWrap(true);
@@ -187,8 +187,8 @@ QWidget* RequestsPanel::title_tools() {
   });
   filter->setText(QString::fromStdString(context_.workbench.settings().get("requests/filter").get<std::string>()));
   row->addWidget(filter);
-  auto* pause = make_icon_button(context_.theme, "requests.pause", "pause", tr("Pause: the table stands still"), tools, 24,
-                                 IconTone::quiet);
+  auto* pause =
+      make_icon_button(context_.theme, "requests.pause", "pause", tr("Pause the table"), tools, 24, IconTone::quiet);
   pause->setCheckable(true);
   connect(pause, &QToolButton::toggled, this, [this](bool on) {
     paused_ = on;

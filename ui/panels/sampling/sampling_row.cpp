@@ -10,28 +10,24 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLabel = 98, kSwitchColumn = 28, kSpin = 64, kHeight = 28;
+constexpr int kSwitchColumn = 28, kSpin = 64, kHeight = 28;
 
 QString translated(const char* text) { return QCoreApplication::translate("Sampling", text); }
 
 }  // namespace
 
-SamplingRow::SamplingRow(const Theme& theme, const SamplingRowSpec& spec, SamplingChoice& choice, QWidget* parent)
-    : QWidget(parent), spec_(spec), choice_(choice) {
-  const QString name = QLatin1String(spec.name), label = translated(spec.label), tip = translated(spec.tip);
+SamplingRow::SamplingRow(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice, QWidget* parent)
+    : SamplingItem(parent), field_(field), choice_(choice) {
+  const QString name = name_of(field);
   setObjectName(QStringLiteral("sampling.row.") + name);
   setFixedHeight(theme.px(kHeight));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(theme.px(8));
-  label_ = make_label(theme, QStringLiteral("sampling.%1.label").arg(name), label, this);
-  label_->setFixedWidth(theme.px(kLabel - 4));
-  label_->setToolTip(tip);
-  control_ = new SliderSpin(theme, QStringLiteral("sampling.") + name, spec.min, spec.max, spec.step, spec.decimals,
-                            spec.scale, this);
-  control_->set_spin_width(theme.px(kSpin));
-  control_->setAccessibleName(label);
-  control_->setToolTip(tip);
+  label_ = make_label(theme, QStringLiteral("sampling.%1.label").arg(name), label_of(field), this);
+  label_->setFixedWidth(theme.px(kSamplingLabel));
+  label_->setToolTip(tip_of(field));
+  make_slider(theme);
   label_->setBuddy(control_->spin());
   off_ = make_label(theme, QStringLiteral("sampling.%1.off").arg(name), translated(QT_TRANSLATE_NOOP("Sampling", "Off")),
                     this, 12, QFont::Normal, TextTone::text3);
@@ -39,38 +35,48 @@ SamplingRow::SamplingRow(const Theme& theme, const SamplingRowSpec& spec, Sampli
   row->addWidget(label_);
   row->addWidget(control_, 1);
   row->addWidget(off_, 1);
-  if (spec.can_be_off) {
-    toggle_ = new Switch(theme, SwitchSize::compact, this);
-    toggle_->setObjectName(QStringLiteral("sampling.%1.on").arg(name));
-    toggle_->setAccessibleName(translated(QT_TRANSLATE_NOOP("Sampling", "Use %1")).arg(label));
+  if (field.control.can_be_off) {
+    make_switch(theme);
     row->addWidget(toggle_);
-    connect(toggle_, &Switch::toggled, this, [this, name](bool on) {
-      SamplingValues values = choice_.values();
-      if (on) values.off.remove(name);
-      else values.off.insert(name);
-      choice_.set_values(values);
-    });
   } else {
     row->addSpacing(theme.px(kSwitchColumn + 8));
   }
-  connect(control_, &SliderSpin::edited, this, &SamplingRow::write);
   refresh();
+}
+
+void SamplingRow::make_slider(const Theme& theme) {
+  const engine::SamplingControl& control = field_.control;
+  control_ = new SliderSpin(theme, QStringLiteral("sampling.") + name_of(field_), control.min, control.max, control.step,
+                            control.decimals, control.is_logarithmic ? SliderScale::logarithmic : SliderScale::linear, this);
+  control_->set_spin_width(theme.px(kSpin));
+  control_->setAccessibleName(label_of(field_));
+  control_->setToolTip(tip_of(field_));
+  connect(control_, &SliderSpin::edited, this, &SamplingRow::write);
+}
+
+void SamplingRow::make_switch(const Theme& theme) {
+  toggle_ = new Switch(theme, SwitchSize::compact, this);
+  toggle_->setObjectName(QStringLiteral("sampling.%1.on").arg(name_of(field_)));
+  toggle_->setAccessibleName(translated(QT_TRANSLATE_NOOP("Sampling", "Use %1")).arg(label_of(field_)));
+  connect(toggle_, &Switch::toggled, this, [this](bool on) {
+    SamplingValues values = choice_.values();
+    if (on) values.off.remove(name_of(field_));
+    else values.off.insert(name_of(field_));
+    choice_.set_values(values);
+  });
 }
 
 void SamplingRow::write(double value) {
   SamplingValues values = choice_.values();
-  if (const auto* real = std::get_if<double SamplingValues::*>(&spec_.field)) values.*(*real) = value;
-  else values.*std::get<std::int64_t SamplingValues::*>(spec_.field) = static_cast<std::int64_t>(value);
+  engine::set_number(field_, value, values.params);
   choice_.set_values(values);
 }
 
 void SamplingRow::refresh() {
   const SamplingValues& values = choice_.values();
-  const auto* real = std::get_if<double SamplingValues::*>(&spec_.field);
-  control_->set_value(real != nullptr ? values.*(*real)
-                                      : static_cast<double>(values.*std::get<std::int64_t SamplingValues::*>(spec_.field)));
-  const bool on = !values.off.contains(QLatin1String(spec_.name));
-  const bool unused = spec_.greedy_ignores && values.temperature <= 0;
+  control_->set_value(engine::number_value(field_, values.params));
+  const bool on = !values.off.contains(name_of(field_));
+  const bool unused = field_.control.greedy_ignores && values.params.temperature <= 0;
   if (toggle_ != nullptr) {
     const QSignalBlocker quiet(toggle_);
     toggle_->setChecked(on);

@@ -4,38 +4,26 @@
 #pragma once
 
 #include <QLabel>
-#include <QWidget>
-#include <variant>
 
-#include "ui/models/sampling_choice.h"
-#include "ui/theme/theme.h"
+#include "ui/panels/sampling/sampling_item.h"
 #include "ui/widgets/slider_spin.h"
 #include "ui/widgets/switch.h"
 
 namespace lathe::ui {
 
-struct SamplingRowSpec {
-  const char* name;  ///< vLLM's name of the parameter
-  const char* label;
-  const char* tip;
-  double min, max, step;
-  int decimals;
-  SliderScale scale;
-  bool can_be_off;
-  bool greedy_ignores;  ///< the parameter has no effect at temperature 0
-  std::variant<double SamplingValues::*, std::int64_t SamplingValues::*> field;
-};
-
-class SamplingRow : public QWidget {
+class SamplingRow : public SamplingItem {
   Q_OBJECT
  public:
-  SamplingRow(const Theme& theme, const SamplingRowSpec& spec, SamplingChoice& choice, QWidget* parent);
-  void refresh();
+  /// Requires: engine::has_number(field).
+  SamplingRow(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice, QWidget* parent);
+  void refresh() override;
 
  private:
+  void make_slider(const Theme& theme);
+  void make_switch(const Theme& theme);
   void write(double value);
 
-  const SamplingRowSpec& spec_;
+  const engine::SamplingField& field_;
   SamplingChoice& choice_;
   QLabel* label_;
   QLabel* off_;

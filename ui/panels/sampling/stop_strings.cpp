@@ -8,12 +8,6 @@
 #include "ui/widgets/flow_layout.h"
 
 namespace lathe::ui {
-namespace {
-
-constexpr std::size_t kMostStops = 16, kMostBytes = 256;  // the limits of SamplingParams
-constexpr int kLabel = 98;
-
-}  // namespace
 
 QString escaped_stop(const std::string& text) {
   QString shown = QString::fromStdString(text);
@@ -36,38 +30,27 @@ std::string unescaped_stop(const QString& text) {
   return plain.toStdString();
 }
 
-StopStrings::StopStrings(const Theme& theme, SamplingChoice& choice, QWidget* parent)
-    : QWidget(parent), theme_(theme), choice_(choice) {
-  setObjectName(QStringLiteral("sampling.stop"));
+StopStrings::StopStrings(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice, QWidget* parent)
+    : SamplingItem(parent),
+      theme_(theme),
+      member_(std::get<engine::TextsMember>(field.member)),
+      name_(QStringLiteral("sampling.") + name_of(field)),
+      choice_(choice) {
+  setObjectName(name_);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(theme.px(4));
-  auto* head = new QHBoxLayout;
-  head->setSpacing(theme.px(4));
-  QLabel* label = make_label(theme, QStringLiteral("sampling.stop.label"), tr("Stop strings"), this);
-  label->setFixedWidth(theme.px(kLabel));
-  none_ = make_label(theme, QStringLiteral("sampling.stop.none"), tr("None"), this, 12);
-  auto* add_button = make_icon_button(theme, QStringLiteral("sampling.stop.add"), QStringLiteral("plus"),
-                                      tr("Add a stop string"), this, 24);
-  head->addWidget(label);
-  head->addWidget(none_);
-  head->addWidget(add_button);
-  head->addStretch(1);
-  column->addLayout(head);
+  column->addLayout(make_head(label_of(field)));
   chips_ = new QWidget(this);
   new FlowLayout(chips_, theme.px(4));
   column->addWidget(chips_);
   field_ = new QLineEdit(this);
-  field_->setObjectName(QStringLiteral("sampling.stop.field"));
+  field_->setObjectName(name_ + QStringLiteral(".field"));
   field_->setAccessibleName(tr("New stop string"));
   field_->setPlaceholderText(tr("Text that ends the reply; \\n is a new line"));
   field_->setFont(theme.code_font(12));
   field_->hide();
   column->addWidget(field_);
-  connect(add_button, &QToolButton::clicked, this, [this] {
-    field_->show();
-    field_->setFocus();
-  });
   connect(field_, &QLineEdit::returnPressed, this, [this] { add(field_->text()); });
   connect(field_, &QLineEdit::editingFinished, this, [this] {
     if (field_->text().isEmpty()) field_->hide();
@@ -75,21 +58,42 @@ StopStrings::StopStrings(const Theme& theme, SamplingChoice& choice, QWidget* pa
   refresh();
 }
 
+QHBoxLayout* StopStrings::make_head(const QString& label) {
+  auto* head = new QHBoxLayout;
+  head->setSpacing(theme_.px(4));
+  QLabel* title = make_label(theme_, name_ + QStringLiteral(".label"), label, this);
+  title->setFixedWidth(theme_.px(kSamplingLabel + 4));
+  none_ = make_label(theme_, name_ + QStringLiteral(".none"), tr("None"), this, 12);
+  auto* add_button =
+      make_icon_button(theme_, name_ + QStringLiteral(".add"), QStringLiteral("plus"), tr("Add a stop string"), this, 24);
+  head->addWidget(title);
+  head->addWidget(none_);
+  head->addWidget(add_button);
+  head->addStretch(1);
+  connect(add_button, &QToolButton::clicked, this, [this] {
+    field_->show();
+    field_->setFocus();
+  });
+  return head;
+}
+
 void StopStrings::add(const QString& text) {
   const std::string stop = unescaped_stop(text);
   field_->clear();
   field_->hide();
   SamplingValues values = choice_.values();
-  const bool known = std::find(values.stop.begin(), values.stop.end(), stop) != values.stop.end();
-  if (stop.empty() || stop.size() > kMostBytes || known || values.stop.size() >= kMostStops) return;
-  values.stop.push_back(stop);
+  std::vector<std::string>& stops = values.params.*member_;
+  const bool known = std::find(stops.begin(), stops.end(), stop) != stops.end();
+  if (stop.empty() || stop.size() > engine::kMaxStopBytes || known || stops.size() >= engine::kMaxStopStrings) return;
+  stops.push_back(stop);
   choice_.set_values(values);
 }
 
 void StopStrings::remove(std::size_t index) {
   SamplingValues values = choice_.values();
-  if (index >= values.stop.size()) return;
-  values.stop.erase(values.stop.begin() + static_cast<std::ptrdiff_t>(index));
+  std::vector<std::string>& stops = values.params.*member_;
+  if (index >= stops.size()) return;
+  stops.erase(stops.begin() + static_cast<std::ptrdiff_t>(index));
   choice_.set_values(values);
 }
 
@@ -99,16 +103,16 @@ void StopStrings::refresh() {
     item->widget()->deleteLater();
     delete item;
   }
-  const std::vector<std::string>& stops = choice_.values().stop;
+  const std::vector<std::string>& stops = choice_.values().params.*member_;
   for (std::size_t i = 0; i < stops.size(); ++i) {
-    QPushButton* chip = make_button(theme_, QStringLiteral("sampling.stop.%1").arg(i), escaped_stop(stops[i]), chips_,
+    QPushButton* chip = make_button(theme_, QStringLiteral("%1.%2").arg(name_).arg(i), escaped_stop(stops[i]), chips_,
                                     ButtonLook::plain, true);
     chip->setFont(theme_.code_font(11));
     chip->setIcon(theme_.icon(QStringLiteral("close"), IconTone::quiet));
     chip->setIconSize({theme_.px(10), theme_.px(10)});
     chip->setLayoutDirection(Qt::RightToLeft);
-    chip->setToolTip(tr("Take it away"));
-    chip->setAccessibleName(tr("Stop string %1, press to take it away").arg(escaped_stop(stops[i])));
+    chip->setToolTip(tr("Remove"));
+    chip->setAccessibleName(tr("Stop string %1, press to remove it").arg(escaped_stop(stops[i])));
     connect(chip, &QPushButton::clicked, this, [this, i] { remove(i); });
     chips_->layout()->addWidget(chip);
     chip->show();

@@ -2,26 +2,29 @@
 // StopStrings: the strings that end a reply, as chips that can be added and removed.
 #pragma once
 
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QWidget>
 
-#include "ui/models/sampling_choice.h"
-#include "ui/theme/theme.h"
+#include "ui/panels/sampling/sampling_item.h"
 
 namespace lathe::ui {
 
-class StopStrings : public QWidget {
+class StopStrings : public SamplingItem {
   Q_OBJECT
  public:
-  StopStrings(const Theme& theme, SamplingChoice& choice, QWidget* parent);
-  void refresh();
+  /// Requires: a field whose member is a list of texts.
+  StopStrings(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice, QWidget* parent);
+  void refresh() override;
 
  private:
+  QHBoxLayout* make_head(const QString& label);
   void add(const QString& text);
   void remove(std::size_t index);
 
   const Theme& theme_;
+  const engine::TextsMember member_;
+  const QString name_;  ///< object name; the parts are "<name>.field" and so on
   SamplingChoice& choice_;
   QWidget* chips_;
   QLabel* none_;

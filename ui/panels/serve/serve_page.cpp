@@ -158,12 +158,12 @@ QWidget* ServePage::make_controls() {
   host_ = new Quiet<QComboBox>(box);
   host_->setObjectName(QStringLiteral("serve.host"));
   host_->addItem(tr("127.0.0.1, this computer only"), "127.0.0.1");
-  host_->addItem(tr("0.0.0.0, every computer in the network"), "0.0.0.0");
+  host_->addItem(tr("0.0.0.0, every computer on the network"), "0.0.0.0");
   add_row(form, 1, tr("Address"), host_);
   port_ = new Quiet<QSpinBox>(box);
   port_->setObjectName(QStringLiteral("serve.port"));
   port_->setRange(0, 65535);
-  port_->setSpecialValueText(tr("free one"));
+  port_->setSpecialValueText(tr("free port"));
   port_->setKeyboardTracking(false);
   port_->setFixedWidth(theme.px(84));
   port_->setAccessibleName(tr("Port"));
@@ -177,7 +177,7 @@ QWidget* ServePage::make_controls() {
   key_->setObjectName(QStringLiteral("serve.key"));
   key_->setFont(theme.code_font(12));
   key_->setPlaceholderText(tr("none"));
-  key_->setToolTip(tr("Without a key everybody who reaches the address may ask"));
+  key_->setToolTip(tr("Without a key everybody who reaches the address can send requests"));
   add_row(form, 3, tr("API key"), key_, make_key_buttons(box));
   warning_ = make_label(theme, "serve.warning", {}, box, 12, QFont::Normal, TextTone::warning);
   warning_->setWordWrap(true);
@@ -189,7 +189,7 @@ QWidget* ServePage::make_controls() {
 void ServePage::add_start_rows(QWidget* box, QGridLayout* form) {
   name_ = new QLineEdit(box);
   name_->setObjectName(QStringLiteral("serve.model_name"));
-  name_->setToolTip(tr("The name that clients ask for"));
+  name_->setToolTip(tr("Name of the model that clients send"));
   name_->setMaxLength(kMaxModelName);
   add_row(form, 5, tr("Model name"), name_);
   autostart_ = new Switch(context_.theme, SwitchSize::normal, box);
@@ -231,8 +231,8 @@ QWidget* ServePage::make_answer() {
   auto* column = new QVBoxLayout(answer_box_);
   column->setContentsMargins(context_.theme.px(16), 0, context_.theme.px(14), context_.theme.px(14));
   auto* head = new QHBoxLayout;
-  head->addWidget(make_label(context_.theme, "serve.answer.title",
-                             tr("Answer to the test request, as it came over the wire"), answer_box_, 12, QFont::DemiBold));
+  head->addWidget(make_label(context_.theme, "serve.answer.title", tr("Answer to the test request, as the server sent it"),
+                             answer_box_, 12, QFont::DemiBold));
   head->addStretch();
   auto* close =
       make_icon_button(context_.theme, "serve.answer.close", "close", tr("Close"), answer_box_, 24, IconTone::quiet);
@@ -324,9 +324,9 @@ void ServePage::take_key(const QString& key) {
   app::Settings& settings = context_.workbench.settings();
   const QString host = QString::fromStdString(settings.get("server/host").get<std::string>());
   const bool is_word = std::all_of(key.begin(), key.end(), [](QChar c) { return c > u' ' && c < u'\x7f'; });
-  key_trouble_ = !is_word ? tr("A key is one word of letters, digits and signs without accents; the old one stays.")
+  key_trouble_ = !is_word ? tr("A key must be one word of ASCII letters, digits and signs; the old key is kept.")
                  : key.isEmpty() && !is_this_computer(host)
-                     ? tr("Every computer that reaches this one may connect, so a key is required; the old one stays.")
+                     ? tr("Every computer that reaches this one may connect, so a key is required; the old key is kept.")
                      : QString();
   if (key_trouble_.isEmpty()) settings.set("server/api_key", key.toStdString());
   show_key();
@@ -337,9 +337,10 @@ void ServePage::show_key() {
   const app::ServerOptions options = server_options(context_.workbench.settings());
   key_->set_key(QString::fromStdString(options.api_key));
   const bool reachable = !is_this_computer(QString::fromStdString(options.host));
-  warning_->setText(!key_trouble_.isEmpty()
-                        ? key_trouble_
-                        : tr("Every computer that reaches this one may connect; a key is required, and made for you."));
+  warning_->setText(
+      !key_trouble_.isEmpty()
+          ? key_trouble_
+          : tr("Every computer that reaches this one may connect, so a key is required; one was created for you."));
   warning_->setVisible(reachable || !key_trouble_.isEmpty());
 }
 

@@ -116,13 +116,13 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
-      "<h1>{0}</h1>\n<p>{2}. {3} of {4} cells{13}, {5} runs each at most; means with 95 % confidence intervals.</p>\n"
+      "<h1>{0}</h1>\n<p>{2}. {3} of {4} cells{13}, at most {5} runs each; means with 95 % confidence intervals.</p>\n"
       "{12}{6}<h2>Charts</h2>\n{7}<h2>Machine</h2>\n<p>{8}{9}</p>\n<h2>Definitions</h2>\n<dl>{10}</dl>\n"
       "<h2>Plan</h2>\n<pre>{11}</pre>\n</body></html>\n",
       escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report),
       charts(plan, report),
-      plan.target.url.empty() ? "" : "That measured, not the server's: ", escaped(text_of(this_machine())), definitions,
-      plan_text(plan), warnings(report), left_out(report));
+      plan.target.url.empty() ? "" : "The machine that measured, not that of the server: ", escaped(text_of(this_machine())),
+      definitions, plan_text(plan), warnings(report), left_out(report));
 }
 
 }  // namespace lathe::app

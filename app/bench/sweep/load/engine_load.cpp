@@ -139,7 +139,7 @@ class EngineSink final : public LoadSink {
     if (workload_.too_long == "fail") {
       return engine::fail(ErrorCode::invalid_argument,
                           fmt::format("a prompt of {} and an answer of {} tokens do not fit into the context of {}; "
-                                      "too_long=cut takes what does",
+                                      "too_long=cut shortens them to what fits",
                                       prompt.size(), n_output, room),
                           "max_model_len");
     }
@@ -176,7 +176,7 @@ class EngineSink final : public LoadSink {
     if (record.usage.n_completion_tokens != flight.output_tokens) {
       return engine::fail(
           ErrorCode::invalid_argument,
-          fmt::format("an answer ended after {} of {} tokens ({}): its context holds no more, or something stops it",
+          fmt::format("an answer ended after {} of {} tokens ({}): its context is full, or a stop condition ended it",
                       record.usage.n_completion_tokens, flight.output_tokens, engine::name_of(event.finish_reason)),
           "output_tokens");
     }

@@ -91,13 +91,13 @@ Result<void> check_turns(const SweepWorkload& workload, const std::vector<UserTu
   if (workload.turns == 1) return {};
   if (workload.pattern() == LoadPattern::replay) {
     return engine::fail(ErrorCode::invalid_argument,
-                        "a trace says itself which requests there are: turns are for other loads", "turns");
+                        "turns cannot be combined with a trace, which defines its requests itself", "turns");
   }
   const auto goes_on = [](const UserTurns& turns) { return turns.size() > 1; };
   if (workload.dataset.empty() || std::any_of(dataset.begin(), dataset.end(), goes_on)) return {};
   return engine::fail(ErrorCode::invalid_argument,
-                      fmt::format("{} turns are asked for, and no item has a second: take a file with \"turns\", "
-                                  "\"messages\" or \"conversations\", or ask for one turn",
+                      fmt::format("{} turns are requested, but no item has a second turn: use a file with \"turns\", "
+                                  "\"messages\" or \"conversations\", or request one turn",
                                   workload.turns),
                       workload.dataset);
 }

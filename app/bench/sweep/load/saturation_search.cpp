@@ -103,8 +103,8 @@ class SaturationSearch {
     }
     if (!best_) {
       return engine::fail(ErrorCode::unavailable,
-                          fmt::format("no rate holds: at {:g} req/s, the slowest that was tried, {}", trials_.back().rate,
-                                      trials_.back().failure),
+                          fmt::format("no rate holds: at {:g} req/s, the lowest rate that was tried, {}",
+                                      trials_.back().rate, trials_.back().failure),
                           "saturation");
     }
     best_->max_rate = held;
@@ -118,7 +118,7 @@ class SaturationSearch {
     LATHE_TRY(const RunRecord record, run_(synchronous_trial(workload_), text_of_trial(0)));
     const SweepTrial& trial = record_trial(0, record, missed_goal(record));
     if (trial.failure.empty()) return rounded(trial.request_s);
-    return engine::fail(ErrorCode::unavailable, fmt::format("no rate holds: of requests one at a time {}", trial.failure),
+    return engine::fail(ErrorCode::unavailable, fmt::format("no rate holds: with one request at a time, {}", trial.failure),
                         "saturation");
   }
 
@@ -156,11 +156,12 @@ class SaturationSearch {
     const auto n = static_cast<std::int64_t>(std::ceil(std::min(needed * trial.rate, 1.0 * kMostRequests)));
     if (sent >= n) return std::int64_t{0};
     if (sent < trial.requests) {
-      return engine::fail(ErrorCode::invalid_argument,
-                          fmt::format("of {:g} s is too short to judge a rate by: requests take {:.3g} s at {:g} req/s, so "
-                                      "{:.0f} s are needed",
-                                      trial.max_seconds, needed / kRounds, trial.rate, std::ceil(kLengthened * needed)),
-                          "max_seconds");
+      return engine::fail(
+          ErrorCode::invalid_argument,
+          fmt::format(
+              "a limit of {:g} s is too short to judge a rate: requests take {:.3g} s at {:g} req/s, so {:.0f} s are needed",
+              trial.max_seconds, needed / kRounds, trial.rate, std::ceil(kLengthened * needed)),
+          "max_seconds");
     }
     return std::min(kMostRequests, static_cast<std::int64_t>(std::ceil(kLengthened * static_cast<double>(n)))) - sent;
   }
@@ -171,14 +172,14 @@ class SaturationSearch {
     if (static_cast<std::int64_t>(record.requests.size()) < kLeastTrialRequests) {
       return engine::fail(
           ErrorCode::invalid_argument,
-          fmt::format("of {:g} s leaves {} requests at {:g} req/s, too few to judge a rate by: {} are needed",
+          fmt::format("a limit of {:g} s leaves {} requests at {:g} req/s, which are too few to judge a rate: {} are needed",
                       trial.max_seconds, record.requests.size(), trial.rate, kLeastTrialRequests),
           "max_seconds");
     }
     std::string missed = missed_goal(record);
     const double share = completed_share(record);
     if (!missed.empty() || share >= kCompletedShare) return missed;
-    return fmt::format("requests were completed at {:.0f} % of the rate at which they came", 100 * share);
+    return fmt::format("requests were completed at {:.0f} % of the rate at which they arrived", 100 * share);
   }
 
   std::string missed_goal(const RunRecord& record) const {

@@ -53,7 +53,7 @@ class OwnThreadSweeper final : public Sweeper {
     fs::create_directories(folder_, error);
     if (error) {
       return engine::fail(ErrorCode::resource_exhausted,
-                          fmt::format("the folder of sweeps cannot be made: {}", error.message()), folder_);
+                          fmt::format("the folder of sweeps cannot be created: {}", error.message()), folder_);
     }
     const std::string path = new_journal();
     LATHE_TRY(SweepJournal journal, SweepJournal::open(path, plan, false));
@@ -79,7 +79,7 @@ class OwnThreadSweeper final : public Sweeper {
     LATHE_TRY_VOID(refuse_while_running());
     join();  // so that the last thread closes its journal
     const SweepStatus shown = status();
-    if (shown.plan == nullptr) return engine::fail(ErrorCode::invalid_argument, "there is no sweep to go on with");
+    if (shown.plan == nullptr) return engine::fail(ErrorCode::invalid_argument, "there is no sweep to continue");
     SweepPlan plan = *shown.plan;
     if (!api_key.empty()) plan.target.api_key = api_key;
     LATHE_TRY(SweepJournal journal, SweepJournal::open(shown.journal, plan, true));

@@ -25,7 +25,7 @@ tl::unexpected<engine::Error> broken(std::string message) {
 Result<Json> answered(Json prompt, const TargetStream& stream) {
   if (prompt.is_string()) return Json(prompt.get<std::string>() + stream.text());
   if (stream.token_ids().empty())
-    return broken("the stream does not name its tokens, and the next turn would begin with them");
+    return broken("the stream does not report its tokens, but the next turn must begin with them");
   for (const std::int32_t id : stream.token_ids()) prompt.push_back(id);
   return prompt;
 }

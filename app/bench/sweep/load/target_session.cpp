@@ -140,7 +140,7 @@ std::string refusal_text(const http::AnswerHead& head, const std::string& body) 
   if (!body.empty()) words += ": " + error_text(body);
   const std::string_view location = head.value("Location"), pause = head.value("Retry-After");
   if (head.status / 100 == 3 && !location.empty()) {
-    words += fmt::format("; it redirects to {}: give the address behind that as the target", printable(location, 200));
+    words += fmt::format("; it redirects to {}: use that address as the target", printable(location, 200));
   }
   if (!pause.empty()) words += fmt::format(" (Retry-After: {})", printable(pause, 40));
   return words;
@@ -154,7 +154,7 @@ Result<std::unique_ptr<TargetSession>> TargetSession::open(const SweepTarget& ta
   LATHE_TRY(http::ServerUrl url, http::parse_server_url(base_of(target.url)));
   const bool is_plain =
       std::all_of(target.api_key.begin(), target.api_key.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (!is_plain) return engine::fail(ErrorCode::invalid_argument, "has characters that no key has", "api_key");
+  if (!is_plain) return engine::fail(ErrorCode::invalid_argument, "has characters that are not allowed in a key", "api_key");
   std::unique_ptr<TargetSession> session(new TargetSession(target, std::move(url), limits));
   LATHE_TRY_VOID(session->find_model(go_on));
   LATHE_TRY_VOID(session->find_abilities(go_on));
@@ -192,7 +192,7 @@ Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go
     client_.run_for(kPatience);
     if (!go_on()) {
       client_.abandon();
-      return engine::fail(ErrorCode::cancelled, "stopped while the server was asked", "target");
+      return engine::fail(ErrorCode::cancelled, "stopped while a request was sent to the server", "target");
     }
   }
   if (answer->problem) return tl::unexpected(*answer->problem);
@@ -211,8 +211,7 @@ Result<void> TargetSession::find_model(const std::function<bool()>& go_on) {
   const bool has_one = models.is_object() && models.contains("data") && models["data"].is_array() &&
                        !models["data"].empty() && models["data"][0].is_object() && models["data"][0].contains("id") &&
                        models["data"][0]["id"].is_string();
-  if (!has_one)
-    return engine::fail(ErrorCode::not_found, "the server names no model: say which one is meant", "target model");
+  if (!has_one) return engine::fail(ErrorCode::not_found, "the server lists no model: give its name", "target model");
   target_.model = models["data"][0]["id"].get<std::string>();
   return {};
 }

@@ -39,11 +39,11 @@ void TargetStream::take_head(const http::AnswerHead& head) {
   head_ = head;
   const std::string coding(head.value("Content-Encoding"));
   if (head.status == 200 && !coding.empty() && coding != "identity") {
-    problem_ = engine::Error{ErrorCode::unsupported,
-                             fmt::format("the server compresses its answers ({}), which was not asked for: tokens in them "
-                                         "have no times",
-                                         printable(coding, 40)),
-                             {}};
+    problem_ = engine::Error{
+        ErrorCode::unsupported,
+        fmt::format("the server compresses its answers ({}), which was not requested: tokens in them have no times",
+                    printable(coding, 40)),
+        {}};
   }
 }
 
@@ -96,7 +96,7 @@ Result<void> TargetStream::take_event(const SseEvent& event, double now) {
   if (event.type == "error" || (is_object && holds_error(*json))) {
     return engine::fail(ErrorCode::internal, "the server sent an error in its stream: " + error_text(std::string(data)));
   }
-  if (!is_object) return broken(fmt::format("an event of the stream is no JSON object: {}", printable(data, 80)));
+  if (!is_object) return broken(fmt::format("an event of the stream is not a JSON object: {}", printable(data, 80)));
   if (const auto choices = json->find("choices"); choices != json->end() && choices->is_array()) {
     for (const Json& choice : *choices) {
       if (choice.is_object()) LATHE_TRY_VOID(take_choice(choice, now));
@@ -174,9 +174,9 @@ Result<void> TargetStream::check_whole() {
     return broken("no server-sent events came: the server does not stream");
   }
   if (!has_done_ && !has_finish_) {
-    return broken("the stream was cut off: neither a finish_reason nor [DONE] came");
+    return broken("the stream was cut off: it had neither a finish_reason nor [DONE]");
   }
-  if (record_.token_times.empty()) return broken("an answer came without a token");
+  if (record_.token_times.empty()) return broken("an answer had no token");
   if (!has_usage_) count_pieces();
   record_.end = record_.token_times.back();
   return {};

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/sweep/plan/sampling_json.h"
 
-namespace lathe::app {
+#include "app/api/sweep_plan.h"
 
-engine::OrderedJson sampling_json(const engine::SamplingParams& sampling) {
-  const engine::SamplingParams usual;
-  engine::OrderedJson json = {{"temperature", sampling.temperature}};
-  const auto add = [&](const char* name, auto member) {
-    if (sampling.*member != usual.*member) json[name] = sampling.*member;
-  };
-  using Params = engine::SamplingParams;
-  add("top_k", &Params::top_k);
-  add("top_p", &Params::top_p);
-  add("min_p", &Params::min_p);
-  add("presence_penalty", &Params::presence_penalty);
-  add("frequency_penalty", &Params::frequency_penalty);
-  add("repetition_penalty", &Params::repetition_penalty);
-  add("stop", &Params::stop);
-  add("stop_token_ids", &Params::stop_token_ids);
-  add("include_stop_str_in_output", &Params::include_stop_str_in_output);
-  add("min_tokens", &Params::min_tokens);
-  add("skip_special_tokens", &Params::skip_special_tokens);
-  if (sampling.logprobs) json["logprobs"] = *sampling.logprobs;
-  for (const auto& [id, bias] : sampling.logit_bias) json["logit_bias"][std::to_string(id)] = bias;
+namespace lathe::app {
+namespace {
+
+/// The own default of a server may be anything, but measurements have the temperature of the plan.
+bool is_always_sent(std::string_view name) { return name == "temperature"; }
+
+/// False for what the workload decides, and for log probabilities of the prompt, which servers do not stream.
+bool may_be_sent(std::string_view name) { return can_vary(name) && name != "prompt_logprobs"; }
+
+}  // namespace
+
+engine::OrderedJson sampling_json(const engine::SamplingParams& sampling, engine::SamplingTable table) {
+  engine::OrderedJson json = engine::OrderedJson::object();
+  for (const engine::SamplingField& field : table) {
+    const std::string_view name = field.option.name;
+    const engine::OrderedJson value = engine::encode_json(field, sampling);
+    const bool differs = value != engine::encode_json(field, {});
+    if (is_always_sent(name) || (differs && may_be_sent(name))) json[name] = value;
+  }
   return json;
 }
 

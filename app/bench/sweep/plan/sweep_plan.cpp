@@ -23,6 +23,7 @@ using engine::Json;
 using engine::OptionDescriptor;
 using engine::OrderedJson;
 using engine::Result;
+using engine::SamplingTable;
 
 tl::unexpected<engine::Error> refuse(std::string message, std::string where = {}) {
   return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
@@ -33,8 +34,7 @@ bool has(std::span<const OptionDescriptor> table, std::string_view name) {
 }
 
 const OptionDescriptor* find_setting(std::string_view name) {
-  for (const std::span<const OptionDescriptor> table :
-       {engine::engine_option_table(), engine::sampling_option_table(), workload_option_table()}) {
+  for (const std::span<const OptionDescriptor> table : {engine::engine_option_table(), workload_option_table()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [&](const OptionDescriptor& option) { return option.name == name; });
     if (found != table.end()) return &*found;
@@ -44,14 +44,8 @@ const OptionDescriptor* find_setting(std::string_view name) {
 
 /// True if a colon in the setting's value makes a range. In other values it does not: logit_bias is id:bias, and files have
 /// any name.
-bool may_be_number(std::string_view name) {
-  const OptionDescriptor* const option = find_setting(name);
+bool may_be_number(const OptionDescriptor* option) {
   return option == nullptr || option->kind == engine::OptionKind::integer || option->kind == engine::OptionKind::number;
-}
-
-/// True for settings whose values contain commas: stop, stop_token_ids, logit_bias.
-bool may_be_list(std::string_view name) {
-  return has(engine::sampling_option_table(), name) && find_setting(name)->kind == engine::OptionKind::text;
 }
 
 /// Returns the end of the first value: its comma or, for "[1,2],[3]", the comma after the closing bracket. Brackets in JSON
@@ -75,20 +69,20 @@ std::size_t end_of_list(std::string_view text) {
 }
 
 /// Settings that the workload decides, and why they are no variables.
-constexpr std::string_view kOfChats = "is no variable: runs send prompts, not chats";
+constexpr std::string_view kOfChats = "cannot be a variable: runs send prompts, not chats";
 const std::map<std::string, std::string_view, std::less<>> kFixed = {
-    {"max_tokens", "is no variable: output_tokens says how long answers are"},
-    {"ignore_eos", "is no variable: every answer has output_tokens"},
-    {"seed", "is no variable: each run draws its own from the plan's"},
+    {"max_tokens", "cannot be a variable: output_tokens sets the length of answers"},
+    {"ignore_eos", "cannot be a variable: every answer has output_tokens tokens"},
+    {"seed", "cannot be a variable: the seed of each run is drawn from that of the plan"},
     {"chat_template", kOfChats},
     {"enable_auto_tool_choice", kOfChats},
     {"tool_call_parser", kOfChats},
     {"reasoning_parser", kOfChats}};
 
 /// Sets one setting of a cell.
-Result<void> set(SweepCell& cell, std::string_view name, std::string_view value) {
+Result<void> set(SweepCell& cell, std::string_view name, std::string_view value, SamplingTable sampling) {
   if (has(workload_option_table(), name)) return set_option(cell.workload, name, value);
-  if (has(engine::sampling_option_table(), name)) return engine::set_option(cell.sampling, name, value);
+  if (find_sampling_field(sampling, name) != nullptr) return engine::set_option(cell.sampling, name, value, sampling);
   return engine::set_option(cell.options, name, value);
 }
 
@@ -98,14 +92,14 @@ Result<void> check_saturation(const SweepWorkload& work) {
   if (work.turns > 1)
     return refuse("must be 1: load saturation searches the rate of single requests, not of conversations", "turns");
   if (work.requests == 0 || work.requests >= kLeastTrialRequests) return {};
-  return refuse(fmt::format("must be {} at least, got {}: fewer say nothing of a rate that load saturation tries",
-                            kLeastTrialRequests, work.requests),
+  return refuse(fmt::format("must be at least {}, got {}: load saturation cannot judge a rate by fewer", kLeastTrialRequests,
+                            work.requests),
                 "requests");
 }
 Result<void> check_lengths(const SweepWorkload& work) {
   if (work.length_distribution == "lognormal" || work.length_spread <= 1) return {};
-  return refuse(fmt::format("must be 1 at most, got {:g}: lengths that are drawn evenly would be below nothing; "
-                            "length_distribution lognormal has wider ones",
+  return refuse(fmt::format("must be at most 1, got {:g}: uniform lengths would be negative; length_distribution lognormal "
+                            "allows a wider spread",
                             work.length_spread),
                 "length_spread");
 }
@@ -130,7 +124,7 @@ Result<std::vector<std::string>> range_of(std::string_view text, std::string_vie
   LATHE_TRY(const double last, number_of(text.substr(first_colon + 1, second_colon - first_colon - 1), variable));
   LATHE_TRY(const double step, number_of(step_text, variable));
   if (multiplies ? step <= 1 || first <= 0 : step <= 0) {
-    return refuse(fmt::format("'{}' never gets to its end", text), std::string(variable));
+    return refuse(fmt::format("'{}' never reaches its end", text), std::string(variable));
   }
   std::vector<std::string> values;
   const double slack = 1e-9 * std::fabs(last);  // steps like 0.1 are not exact
@@ -148,12 +142,15 @@ bool can_vary(std::string_view name, bool of_target) {
   return kFixed.find(name) == kFixed.end() && !(of_target && has(engine::engine_option_table(), name));
 }
 
-Result<SweepVariable> parse_variable(std::string_view text) {
+Result<SweepVariable> parse_variable(std::string_view text, SamplingTable sampling) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0) return refuse(fmt::format("'{}' is not name=value,value", text), "--var");
   SweepVariable variable{.name = std::string(text.substr(0, equals)), .values = {}};
   std::replace(variable.name.begin(), variable.name.end(), '-', '_');
-  const bool is_number = may_be_number(variable.name), is_list = may_be_list(variable.name);
+  const engine::SamplingField* const field = find_sampling_field(sampling, variable.name);
+  const bool is_number = may_be_number(field != nullptr ? &field->option : find_setting(variable.name));
+  // Values of stop, stop_token_ids and logit_bias contain commas.
+  const bool is_list = field != nullptr && field->option.kind == engine::OptionKind::text;
   for (std::string_view rest = text.substr(equals + 1);;) {
     const std::size_t comma = is_list ? end_of_list(rest) : rest.find(',');
     if (comma != rest.npos && rest[comma] != ',')
@@ -190,22 +187,22 @@ Result<void> check_effects(const SweepPlan& plan) {
     return {};
   };
   if (!work.dataset.empty() || varies(plan, "dataset")) {
-    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "turn_tokens", "shared_prefix"}, "prompts are those of the dataset"));
-    if (work.shared_prefix > 0) return refuse("must be 0: prompts are those of the dataset", "shared_prefix");
+    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "turn_tokens", "shared_prefix"}, "prompts come from the dataset"));
+    if (work.shared_prefix > 0) return refuse("must be 0: prompts come from the dataset", "shared_prefix");
   }
   if (has_load && work.pattern() == LoadPattern::replay)
-    LATHE_TRY_VOID(
-        refuse_all({"prompt_tokens", "output_tokens", "length_spread", "length_distribution", "rate"}, "the trace says it"));
+    LATHE_TRY_VOID(refuse_all({"prompt_tokens", "output_tokens", "length_spread", "length_distribution", "rate"},
+                              "the trace defines it"));
   if (work.length_spread == 0 && !varies(plan, "length_spread"))
-    LATHE_TRY_VOID(refuse_all({"length_distribution"}, "with length_spread 0 all lengths are alike"));
+    LATHE_TRY_VOID(refuse_all({"length_distribution"}, "with length_spread 0 all lengths are equal"));
   if (has_load && work.pattern() != LoadPattern::concurrency)
-    LATHE_TRY_VOID(refuse_all({"concurrency"}, fmt::format("load {} says when requests are sent", work.load).c_str()));
+    LATHE_TRY_VOID(refuse_all({"concurrency"}, fmt::format("load {} determines when requests are sent", work.load).c_str()));
   if (has_load && work.pattern() == LoadPattern::saturation)
     LATHE_TRY_VOID(refuse_all({"rate"}, "load saturation finds it"));
   if (has_load && work.pattern() == LoadPattern::concurrency)
-    LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends as fast as answers come"));
+    LATHE_TRY_VOID(refuse_all({"rate"}, "load concurrency sends a request whenever an answer ends"));
   if (!plan.target.url.empty() && (work.too_long == "cut" || varies(plan, "too_long")))
-    return refuse("must be fail: the context of a target is not known", "too_long");
+    return refuse("must be fail: the context of a target is unknown", "too_long");
   return {};
 }
 
@@ -213,31 +210,30 @@ Result<void> check_effects(const SweepPlan& plan) {
 Result<void> check_replay(const SweepPlan& plan) {
   const bool has_trace = !plan.workload.trace.empty() || varies(plan, "trace");
   if (plan.workload.pattern() == LoadPattern::replay && !has_trace)
-    return refuse("load replay needs a trace: name its file", "trace");
+    return refuse("load replay needs a trace: give its file", "trace");
   if (has_trace && plan.workload.pattern() != LoadPattern::replay && !varies(plan, "load")) {
-    return refuse(fmt::format("a trace is for load replay, got load {}", plan.workload.load), "trace");
+    return refuse(fmt::format("a trace needs load replay, got load {}", plan.workload.load), "trace");
   }
   if (has_trace && !varies(plan, "load") && (plan.workload.turns > 1 || varies(plan, "turns")))
-    return refuse("a trace says itself which requests there are: turns are for other loads", "turns");
+    return refuse("turns cannot be combined with a trace, which defines its requests itself", "turns");
   return {};
 }
 
 }  // namespace
 
-Result<void> check(const SweepPlan& plan) {
+Result<void> check(const SweepPlan& plan, SamplingTable sampling) {
   if (plan.variables.size() > kMaxVariables) {
     return refuse(fmt::format("at most {} variables, got {}", kMaxVariables, plan.variables.size()), "variables");
   }
   if (!plan.target.url.empty()) LATHE_TRY_VOID(http::parse_server_url(plan.target.url));
   if (!plan.quality_dataset.empty() && !plan.target.url.empty()) {
-    return refuse("quality is measured inside an engine: it cannot be seen of a target", "quality_dataset");
+    return refuse("quality is measured inside an engine, so it cannot be measured for a target", "quality_dataset");
   }
   if (plan.repeats < 1 || plan.repeats > 1000)
     return refuse(fmt::format("must be between 1 and 1000, got {}", plan.repeats), "repeats");
   std::vector<OptionDescriptor> known(workload_option_table().begin(), workload_option_table().end());
-  for (const auto& table : {engine::engine_option_table(), engine::sampling_option_table()}) {
-    known.insert(known.end(), table.begin(), table.end());
-  }
+  known.insert(known.end(), engine::engine_option_table().begin(), engine::engine_option_table().end());
+  for (const engine::SamplingField& field : sampling) known.push_back(field.option);
   for (std::size_t i = 0; i < plan.variables.size(); ++i) {
     const SweepVariable& variable = plan.variables[i];
     if (!has(known, variable.name)) return tl::unexpected(engine::unknown_option(variable.name, known));
@@ -245,13 +241,12 @@ Result<void> check(const SweepPlan& plan) {
     if (const auto fixed = kFixed.find(variable.name); fixed != kFixed.end())
       return refuse(std::string(fixed->second), variable.name);
     if (!can_vary(variable.name, !plan.target.url.empty())) {
-      return refuse("is set where the target is started: what varies against a target are sampling and the work",
-                    variable.name);
+      return refuse("is set where the target is started: only sampling and the work can vary for a target", variable.name);
     }
     const std::set<std::string> different(variable.values.begin(), variable.values.end());
-    if (different.size() < variable.values.size()) return refuse("has a value twice", variable.name);
+    if (different.size() < variable.values.size()) return refuse("has the same value twice", variable.name);
     for (std::size_t j = 0; j < i; ++j) {
-      if (plan.variables[j].name == variable.name) return refuse("is a variable twice", variable.name);
+      if (plan.variables[j].name == variable.name) return refuse("is given twice as a variable", variable.name);
     }
   }
   std::size_t cells = 1;
@@ -266,12 +261,12 @@ Result<void> check(const SweepPlan& plan) {
   return check_effects(plan);
 }
 
-Result<void> check_values(const SweepPlan& plan) {
+Result<void> check_values(const SweepPlan& plan, SamplingTable sampling) {
   const SweepCell any{.values = {}, .options = plan.options, .sampling = plan.sampling, .workload = plan.workload};
   for (const SweepVariable& variable : plan.variables) {
     for (const std::string& value : variable.values) {
       SweepCell cell = any;
-      const Result<void> fits = set(cell, variable.name, value);
+      const Result<void> fits = set(cell, variable.name, value, sampling);
       if (!fits && !number_of(value, variable.name)) return fits;
     }
   }
@@ -307,13 +302,13 @@ std::vector<std::pair<std::string, std::string>> values_of(const SweepPlan& plan
   return values;
 }
 
-Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index) {
+Result<SweepCell> cell_of(const SweepPlan& plan, std::size_t index, SamplingTable sampling) {
   SweepCell cell{.index = index,
                  .values = values_of(plan, index),
                  .options = plan.options,
                  .sampling = plan.sampling,
                  .workload = plan.workload};
-  for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value));
+  for (const auto& [name, value] : cell.values) LATHE_TRY_VOID(set(cell, name, value, sampling));
   LATHE_TRY_VOID(check_lengths(cell.workload));
   LATHE_TRY_VOID(check_saturation(cell.workload));
   if (plan.target.url.empty()) LATHE_TRY_VOID(engine::validate(cell.options));

@@ -22,11 +22,12 @@ tl::unexpected<engine::Error> refuse(std::string message, std::string where = {}
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-template <class Target>
-Result<void> read_table(const Json& json, const char* key, Target& target) {
+/// Calls set(name, value) for each setting of the object under `key`.
+template <class Set>
+Result<void> read_table(const Json& json, const char* key, Set set) {
   if (!json.contains(key)) return {};
   if (!json[key].is_object()) return refuse("must be an object", key);
-  for (const auto& [name, value] : json[key].items()) LATHE_TRY_VOID(set_option(target, name, text_of(value)));
+  for (const auto& [name, value] : json[key].items()) LATHE_TRY_VOID(set(name, text_of(value)));
   return {};
 }
 
@@ -34,7 +35,8 @@ Result<SweepTarget> read_target(const Json& json) {
   SweepTarget target;
   if (!json.is_object()) return refuse("must be an object", "target");
   for (const auto& [name, value] : json.items()) {
-    if ((name != "url" && name != "model") || !value.is_string()) return refuse("has url and model, texts", "target");
+    if ((name != "url" && name != "model") || !value.is_string())
+      return refuse("must have url and model, both strings", "target");
     (name == "url" ? target.url : target.model) = value.get<std::string>();
   }
   return target;
@@ -43,7 +45,7 @@ Result<SweepTarget> read_target(const Json& json) {
 Result<SweepVariable> read_variable(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || !json.contains("values") ||
       !json["values"].is_array()) {
-    return refuse("must be objects with a name and a list of values", "variables");
+    return refuse("must be a list of objects with a name and a list of values", "variables");
   }
   SweepVariable variable{.name = json["name"].get<std::string>(), .values = {}};
   for (const Json& value : json["values"]) variable.values.push_back(text_of(value));
@@ -52,18 +54,21 @@ Result<SweepVariable> read_variable(const Json& json) {
 
 }  // namespace
 
-OrderedJson to_json(const SweepPlan& plan) {
+OrderedJson to_json(const SweepPlan& plan, engine::SamplingTable sampling) {
   const auto table_json = [](std::span<const OptionDescriptor> table, const auto& target) {
     OrderedJson json = OrderedJson::object();
     for (const OptionDescriptor& option : table) json[option.name] = get_option(target, option.name);
     return json;
   };
+  OrderedJson sampling_json = OrderedJson::object();
+  for (const engine::SamplingField& field : sampling)
+    sampling_json[field.option.name] = get_option(plan.sampling, field.option.name, sampling);
   OrderedJson variables = OrderedJson::array();
   for (const SweepVariable& variable : plan.variables)
     variables.push_back({{"name", variable.name}, {"values", variable.values}});
   OrderedJson json = {{"name", plan.name},
                       {"options", table_json(engine::engine_option_table(), plan.options)},
-                      {"sampling", table_json(engine::sampling_option_table(), plan.sampling)},
+                      {"sampling", sampling_json},
                       {"workload", table_json(workload_option_table(), plan.workload)},
                       {"variables", variables},
                       {"goal", {{"ttft_ms", plan.goal.ttft_ms}, {"itl_ms", plan.goal.itl_ms}}},
@@ -78,21 +83,25 @@ OrderedJson to_json(const SweepPlan& plan) {
   return json;
 }
 
-Result<SweepPlan> sweep_plan_from(const Json& json) {
+Result<SweepPlan> sweep_plan_from(const Json& json, engine::SamplingTable sampling) {
   constexpr std::array kKeys = {"name",    "options",    "target",  "sampling",        "workload",      "variables", "goal",
                                 "repeats", "stop_at_ci", "shuffle", "quality_dataset", "parse_special", "warm_up",   "seed"};
-  if (!json.is_object()) return refuse("a plan is a JSON object", "plan");
+  if (!json.is_object()) return refuse("a plan must be a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      return refuse(fmt::format("a plan has no '{}'", key), key);
+      return refuse(fmt::format("'{}' is not a field of a plan", key), key);
   }
   SweepPlan plan;
-  LATHE_TRY_VOID(read_table(json, "options", plan.options));
+  LATHE_TRY_VOID(read_table(json, "options",
+                            [&](const auto& name, const auto& value) { return set_option(plan.options, name, value); }));
   if (json.contains("target")) {
     LATHE_TRY(plan.target, read_target(json["target"]));
   }
-  LATHE_TRY_VOID(read_table(json, "sampling", plan.sampling));
-  LATHE_TRY_VOID(read_table(json, "workload", plan.workload));
+  LATHE_TRY_VOID(read_table(json, "sampling", [&](const auto& name, const auto& value) {
+    return set_option(plan.sampling, name, value, sampling);
+  }));
+  LATHE_TRY_VOID(read_table(json, "workload",
+                            [&](const auto& name, const auto& value) { return set_option(plan.workload, name, value); }));
   if (json.contains("variables")) {
     if (!json["variables"].is_array()) return refuse("must be a list", "variables");
     for (const Json& item : json["variables"]) {
@@ -103,7 +112,7 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
   if (json.contains("goal")) {
     for (const auto& [name, value] : json["goal"].items()) {
       if ((name != "ttft_ms" && name != "itl_ms") || !value.is_number() || value < 0)
-        return refuse("has ttft_ms and itl_ms, numbers", "goal");
+        return refuse("must have ttft_ms and itl_ms, both numbers", "goal");
       (name == "ttft_ms" ? plan.goal.ttft_ms : plan.goal.itl_ms) = value.get<double>();
     }
   }
@@ -111,11 +120,11 @@ Result<SweepPlan> sweep_plan_from(const Json& json) {
     if (json.contains(key) && !json[key].is_number_unsigned()) return refuse("must be a whole number", key);
   }
   for (const char* key : {"name", "quality_dataset"}) {
-    if (json.contains(key) && !json[key].is_string()) return refuse("must be text", key);
+    if (json.contains(key) && !json[key].is_string()) return refuse("must be a string", key);
   }
   if (json.contains("stop_at_ci") &&
       (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
-    return refuse("must be a share from 0 to 1", "stop_at_ci");
+    return refuse("must be a number from 0 to 1", "stop_at_ci");
   }
   for (const char* key : {"shuffle", "warm_up", "parse_special"}) {
     if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);

@@ -50,13 +50,13 @@ constexpr std::array kTemplates = {
     SweepTemplate{"policy-shoot-out", "Batch policy shoot-out",
                   "The same requests of mixed lengths under static, dynamic, continuous and paged batching.",
                   shape_policies},
-    SweepTemplate{"concurrency-curve", "Concurrency curve",
-                  "How throughput and latency change with 1 to 16 requests at a time.", shape_concurrency},
+    SweepTemplate{"concurrency-curve", "Concurrency curve", "Throughput and latency with 1 to 16 concurrent requests.",
+                  shape_concurrency},
     SweepTemplate{"quantization-cost", "Quantization cost",
-                  "Every quantization in flight: its speed with one request and with eight, its memory, and on a text what "
-                  "it costs in quality.",
+                  "Every quantization that a load offers: its speed with one and with eight requests, its memory, and its "
+                  "cost in quality on a text.",
                   shape_quantization, true},
-    SweepTemplate{"kv-block-size", "KV block size", "What the size of a KV block costs, from one request to sixteen.",
+    SweepTemplate{"kv-block-size", "KV block size", "The cost of each KV block size, with 1 to 16 concurrent requests.",
                   shape_block_size},
 };
 

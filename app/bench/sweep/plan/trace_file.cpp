@@ -119,7 +119,7 @@ Result<std::optional<Columns>> columns_of(const Line& line) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const auto found = std::find(fields.begin(), fields.end(), columns.names[i]);
     if (found == fields.end()) {
-      return line.refuse(fmt::format("the head of a trace names {}, or as Azure's {}; there is no {}",
+      return line.refuse(fmt::format("the header of a trace must name {}, or, in Azure's format, {}; there is no {}",
                                      fmt::join(kNames, ", "), fmt::join(kAzureNames, ", "), columns.names[i]));
     }
     columns.places[i] = static_cast<std::size_t>(found - fields.begin());
@@ -133,7 +133,8 @@ Result<Numbers> numbers_of(const Line& line, const Columns& columns) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const std::size_t place = columns.places[i];
     if (place >= fields.size())
-      return line.refuse(fmt::format("there are {} fields, {} is the {}.", fields.size(), columns.names[i], place + 1));
+      return line.refuse(
+          fmt::format("there are {} fields, but {} is number {}", fields.size(), columns.names[i], place + 1));
     const bool is_date = columns.has_dates && i == 0;
     const auto value = is_date ? time_of(fields[place]) : number_of(fields[place]);
     if (!value) {

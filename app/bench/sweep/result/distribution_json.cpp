@@ -23,14 +23,15 @@ Result<LatencyDistribution> distribution_from(const Json& json, const std::strin
     return refuse("must have n, a whole number, and values, a list");
   LatencyDistribution distribution{.n = json["n"].get<std::size_t>(), .values = {}};
   for (const Json& value : json["values"]) {
-    if (!value.is_number() || value.get<double>() < 0) return refuse("has a value that is no latency");
+    if (!value.is_number() || value.get<double>() < 0) return refuse("has a value that is not a latency");
     distribution.values.push_back(value.get<double>());
   }
   const std::size_t wanted = std::min(distribution.n, LatencyDistribution::most_values);
   if (distribution.values.size() != wanted)
     return refuse(
-        fmt::format("has {} values where {} latencies have {}", distribution.values.size(), distribution.n, wanted));
-  if (!std::is_sorted(distribution.values.begin(), distribution.values.end())) return refuse("has values that do not rise");
+        fmt::format("has {} values, but {} latencies must have {}", distribution.values.size(), distribution.n, wanted));
+  if (!std::is_sorted(distribution.values.begin(), distribution.values.end()))
+    return refuse("has values that are not in ascending order");
   return distribution;
 }
 

@@ -27,10 +27,12 @@ constexpr std::array kLatencies = {
     Latency{"ttft_ms", "Time to the first token, from the scheduled send time, of each request.",
             [](const RunRecord& run) { return seen(run, ttft_ms); }, &ServiceGoal::ttft_ms},
     Latency{"itl_ms",
-            "Each gap between neighbouring tokens of a request; tokens that came together share the gap before them evenly. "
-            "Of a server that does not name its tokens: between pieces of text.",
+            "Each gap between neighbouring tokens of a request; tokens that arrive together share the gap before them "
+            "evenly. For a server that does not report its tokens: between pieces of text.",
             all_itl_ms, &ServiceGoal::itl_ms},
-    Latency{"tpot_ms", "A request's time from first to last token over its tokens but the first, of each that has two.",
+    Latency{"tpot_ms",
+            "Time of a request from its first to its last token, divided by its tokens except the first; for each request "
+            "with at least two tokens.",
             [](const RunRecord& run) { return seen(run, tpot_ms); }, &ServiceGoal::itl_ms},
     Latency{"e2e_ms", "From the scheduled send time to the last token, of each request.",
             [](const RunRecord& run) { return seen(run, e2e_ms); }}};

@@ -59,7 +59,7 @@ std::vector<std::string> differences(std::map<std::string, std::string> journal,
   for (const auto& [name, value] : journal) {
     const auto found = plan.find(name);
     const std::string here = found == plan.end() ? std::string(kNotThere) : found->second;
-    const std::string words = fmt::format("{} is {} in it and {} here", name, value, here);
+    const std::string words = fmt::format("{} is {} in the journal and {} here", name, value, here);
     if (value != here) all.insert(name == "variables" ? all.begin() : all.end(), words);
   }
   return all;
@@ -73,15 +73,15 @@ bool is_first_line(const Json& json) {
 
 std::string text_of_difference(std::string_view journal_line, std::string_view plan_line) {
   const auto journal = engine::parse_json(journal_line, "journal"), plan = engine::parse_json(plan_line, "plan");
-  if (!journal || !plan || !is_first_line(*journal) || !is_first_line(*plan)) return "is no journal of a sweep";
+  if (!journal || !plan || !is_first_line(*journal) || !is_first_line(*plan)) return "is not the journal of a sweep";
   std::vector<std::string> all = differences(settings_of((*journal)["plan"]), settings_of((*plan)["plan"]));
   if ((*journal)["metrics"] != (*plan)["metrics"] || all.empty())
-    return "the journal is of another version of the program, which measured otherwise: name another file";
+    return "the journal belongs to another version of the program, which measured differently: give another file";
   const std::size_t n_more = all.size() > kMostNamed ? all.size() - kMostNamed : 0;
   all.resize(all.size() - n_more);
   return fmt::format(
-      "the journal belongs to another plan: {}{}; name another file, or leave out what says what is measured: "
-      "--resume and --journal alone take the journal's own plan",
+      "the journal belongs to another plan: {}{}; give another file, or leave out the options of the plan: --resume and "
+      "--journal alone use the journal's own plan",
       fmt::join(all, ", "), n_more > 0 ? fmt::format(", and {} more", n_more) : "");
 }
 

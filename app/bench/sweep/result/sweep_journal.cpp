@@ -93,7 +93,7 @@ Result<std::map<std::size_t, CellResult>> parse_cells(const std::string& text, c
   std::map<std::size_t, CellResult> cells;
   for (int number = 2; std::getline(lines, line); ++number) {
     LATHE_TRY(const Json entry, engine::parse_json(line, fmt::format("{}, line {}", path, number)));
-    if (!is_entry(entry)) return refuse(fmt::format("line {} is none of a journal", number));
+    if (!is_entry(entry)) return refuse(fmt::format("line {} is not a line of a journal", number));
     CellResult& cell = cells[entry["cell"].get<std::size_t>()];
     if (entry.contains("error")) {
       cell.error = entry["error"].get<std::string>();
@@ -133,7 +133,7 @@ Result<SweepJournal> SweepJournal::open(const std::string& path, const SweepPlan
     return engine::fail(ErrorCode::invalid_argument, std::move(message), path);
   };
   const bool exists = ::access(path.c_str(), F_OK) == 0;
-  if (exists && !resume) return refuse("the journal exists; --resume goes on with it");
+  if (exists && !resume) return refuse("the journal exists; --resume continues it");
   journal.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
   if (journal.file_ < 0) return refuse(fmt::format("cannot be written: {}", std::strerror(errno)));
   if (::flock(journal.file_, LOCK_EX | LOCK_NB) != 0) return refuse("another sweep is writing this journal");
@@ -141,7 +141,7 @@ Result<SweepJournal> SweepJournal::open(const std::string& path, const SweepPlan
   std::stringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   if (text.str().find('\n') == std::string::npos) {
-    if (!plan_line.starts_with(text.str())) return refuse("is no journal of this plan");
+    if (!plan_line.starts_with(text.str())) return refuse("is not a journal of this plan");
     if (::ftruncate(journal.file_, 0) != 0) return refuse(fmt::format("cannot be written: {}", std::strerror(errno)));
     LATHE_TRY_VOID(journal.append(plan_line));
     return journal;
@@ -156,7 +156,7 @@ Result<SweepPlan> SweepJournal::plan_in(const std::string& path) {
   if (!file || !std::getline(file, line)) return engine::fail(ErrorCode::not_found, "there is no readable journal", path);
   LATHE_TRY(const Json json, engine::parse_json(line, path));
   if (!json.is_object() || !json.contains("plan"))
-    return engine::fail(ErrorCode::invalid_argument, "is no journal of a sweep", path);
+    return engine::fail(ErrorCode::invalid_argument, "is not the journal of a sweep", path);
   return sweep_plan_from(json["plan"]);
 }
 
@@ -168,7 +168,7 @@ Result<void> SweepJournal::rename(const std::string& path, const std::string& na
   const std::string all = text.str();
   const std::size_t end = all.find('\n');
   if (all.substr(0, end) != plan_line_of(plan))
-    return engine::fail(ErrorCode::invalid_argument, "the journal is of another version of the program", path);
+    return engine::fail(ErrorCode::invalid_argument, "the journal belongs to another version of the program", path);
   plan.name = name;
   // Beside it first: a crash leaves the old journal or the new one.
   const std::string new_path = path + ".new";

@@ -97,27 +97,29 @@ bool is_good(const SentRequest& request, const ServiceGoal& goal) {
 constexpr bool kMore = true, kLess = false;
 
 constexpr std::array kMetrics = {
-    SweepMetric{"output_tok_s", "tok/s", "Tokens of all answers over the time from the first send to the last token.", kMore,
-                [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run)); }},
+    SweepMetric{"output_tok_s", "tok/s", "Tokens of all answers, divided by the time from the first send to the last token.",
+                kMore, [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run)); }},
     SweepMetric{
-        "total_tok_s", "tok/s", "Tokens of all prompts and answers over the time from the first send to the last token.",
-        kMore,
+        "total_tok_s", "tok/s",
+        "Tokens of all prompts and answers, divided by the time from the first send to the last token.", kMore,
         [](const RunRecord& run, const ServiceGoal&) { return a_second(run, output_tokens(run) + prompt_tokens(run)); }},
     SweepMetric{
-        "request_s", "req/s", "Requests over the time from the first send to the last token.", kMore,
+        "request_s", "req/s", "Requests, divided by the time from the first send to the last token.", kMore,
         [](const RunRecord& run, const ServiceGoal&) { return a_second(run, static_cast<double>(run.requests.size())); }},
-    SweepMetric{"goodput_req_s", "req/s",
-                "Requests within the goal (TTFT, and TPOT for ITL) over the time from the first send to the last token.",
-                kMore,
-                [](const RunRecord& run, const ServiceGoal& goal) {
-                  const auto n = std::count_if(run.requests.begin(), run.requests.end(),
-                                               [&](const SentRequest& request) { return is_good(request, goal); });
-                  return a_second(run, static_cast<double>(n));
-                }},
-    SweepMetric{"max_rate", "req/s",
-                "Highest rate of requests that held, of load saturation: 95 of 100 requests within the goal, and requests "
-                "completed at 95 % or more of the rate at which they came. The other metrics are those of the run at it.",
-                kMore, [](const RunRecord& run, const ServiceGoal&) { return run.max_rate; }},
+    SweepMetric{
+        "goodput_req_s", "req/s",
+        "Requests within the goal (TTFT, and TPOT for ITL), divided by the time from the first send to the last token.",
+        kMore,
+        [](const RunRecord& run, const ServiceGoal& goal) {
+          const auto n = std::count_if(run.requests.begin(), run.requests.end(),
+                                       [&](const SentRequest& request) { return is_good(request, goal); });
+          return a_second(run, static_cast<double>(n));
+        }},
+    SweepMetric{
+        "max_rate", "req/s",
+        "Highest rate of requests that held, with load saturation: 95 of 100 requests within the goal, and requests "
+        "completed at 95 % or more of the rate at which they arrived. The other metrics are those of the run at that rate.",
+        kMore, [](const RunRecord& run, const ServiceGoal&) { return run.max_rate; }},
     SweepMetric{"ttft_ms_mean", "ms", "Time to the first token, from the scheduled send time.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, ttft_ms)); }},
     SweepMetric{"ttft_ms_p50", "ms", "Time to the first token: median over requests.", kLess,
@@ -125,8 +127,8 @@ constexpr std::array kMetrics = {
     SweepMetric{"ttft_ms_p99", "ms", "Time to the first token: 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, ttft_ms), 0.99); }},
     SweepMetric{"itl_ms_mean", "ms",
-                "Gap between neighbouring tokens of a request, over all gaps; tokens that came together share the gap "
-                "before them evenly. Of a server that does not name its tokens: between pieces of text.",
+                "Gap between neighbouring tokens of a request, over all gaps; tokens that arrive together share the gap "
+                "before them evenly. For a server that does not report its tokens: between pieces of text.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return of_gaps(run, mean_of); }},
     SweepMetric{"itl_ms_p50", "ms", "Gap between tokens: median over all gaps of all requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) {
@@ -137,54 +139,59 @@ constexpr std::array kMetrics = {
                   return of_gaps(run, [](const auto& gaps) { return quantile_of(gaps, 0.99); });
                 }},
     SweepMetric{"tpot_ms_mean", "ms",
-                "A request's time from first to last token over its tokens but the first; of answers in one piece none.",
+                "Time of a request from its first to its last token, divided by its tokens except the first; none for "
+                "answers in one piece.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return tpot_ms_mean(run); }},
     SweepMetric{"e2e_ms_mean", "ms", "From the scheduled send time to the last token.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return mean_of(all(run, e2e_ms)); }},
     SweepMetric{"e2e_ms_p99", "ms", "From the scheduled send time to the last token: 99th percentile over requests.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return quantile_of(all(run, e2e_ms), 0.99); }},
-    SweepMetric{"kv_usage_peak", "share", "Most of the KV blocks that requests held in a step.", kLess,
+    SweepMetric{"kv_usage_peak", "share", "Largest share of KV blocks that requests held in a step.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_usage_peak; }},
-    SweepMetric{"cached_share", "share", "Tokens of prompts that the prefix cache had, of all tokens of prompts.", kMore,
+    SweepMetric{"cached_share", "share", "Share of prompt tokens that the prefix cache had.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return cached_share(run); }},
-    SweepMetric{"preemptions", "count", "Requests thrown out of the cache and computed again.", kLess,
+    SweepMetric{"preemptions", "count", "Requests that were preempted and computed again.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.n_preemptions; }},
-    SweepMetric{"padding", "share", "Rows that were computed for nobody, so that a batch keeps its shape, of all rows.",
-                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.padding; }},
-    SweepMetric{"kv_reserved", "share", "Room in blocks that requests held and that held nothing, over the steps.", kLess,
+    SweepMetric{"padding", "share",
+                "Share of padding rows, which keep the shape of a batch, in all rows that were computed.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.padding; }},
+    SweepMetric{"kv_reserved", "share",
+                "Share of slots in blocks that requests held but that held no token, over the steps.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_reserved; }},
-    SweepMetric{"kv_unfilled", "share", "Room behind the last token of blocks in use, of all that requests held.", kLess,
+    SweepMetric{"kv_unfilled", "share",
+                "Share of slots after the last token of blocks in use, of all slots that requests held.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.kv_unfilled; }},
     SweepMetric{"answers", kChecksumUnit,
-                "A checksum of all answers of a run: cells with the same number wrote the same tokens. Where the runs of a "
-                "cell differ (each draws prompts of its own) it is the number of every run, in their order.",
+                "Checksum of all answers of a run: cells with the same checksum generated the same tokens. If the runs of a "
+                "cell differ (each draws its own prompts), the checksum of every run, in their order.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return checksum(run); }},
     SweepMetric{"prefill_tok_s", "tok/s",
-                "Tokens of a prompt over the time from its admission to its first token, mean over requests.", kMore,
+                "Tokens of a prompt, divided by the time from its admission to its first token; mean over requests.", kMore,
                 [](const RunRecord& run, const ServiceGoal&) { return prefill_tok_s(run); }},
     SweepMetric{"load_s", "s",
-                "Time of the one load of a cell; with cache=true (the default) out of the packed cache, where it has the "
-                "model.",
+                "Time of the load of a cell; with cache=true (the default) from the packed cache, if it has the model.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return run.load_seconds; }},
     SweepMetric{"weight_bytes", "bytes", "Memory of the weights.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.weight_bytes; }},
     SweepMetric{"memory_bytes", "bytes",
-                "Memory that a load took of the machine, as measured behind its first step; of the KV cache what is in use "
-                "by then.",
+                "Memory that a load took, measured after its first step; it includes the part of the KV cache that is in "
+                "use by then.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return run.memory_bytes; }},
-    SweepMetric{"perplexity", "ratio", "Of the model on the text of the quality measurement.", kLess,
+    SweepMetric{"perplexity", "ratio", "Perplexity of the model on the text of the quality measurement.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity; }},
     SweepMetric{"perplexity_ci95", "ratio", "Half of the 95 % interval of the perplexity over the tokens of the text.",
                 kLess, [](const RunRecord& run, const ServiceGoal&) { return run.quality.perplexity_ci95; }},
-    SweepMetric{"kl_mean", "nats", "Divergence of its distributions from those of the unquantized model, mean over tokens.",
-                kLess, [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_mean; }},
+    SweepMetric{"kl_mean", "nats",
+                "Divergence of the model's distributions from those of the unquantized model, mean over tokens.", kLess,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_mean; }},
     SweepMetric{"kl_99", "nats", "Divergence from the unquantized model that 99 of 100 tokens do not exceed.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.kl_99; }},
-    SweepMetric{"same_best", "share", "Tokens for which it thinks the same one most probable as the unquantized model.",
-                kMore, [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
-    SweepMetric{"quality_s", "s", "Time of the quality measurement, with the loads that it needed.", kLess,
+    SweepMetric{"same_best", "share",
+                "Share of tokens for which the model and the unquantized model find the same token most probable.", kMore,
+                [](const RunRecord& run, const ServiceGoal&) { return run.quality.same_best; }},
+    SweepMetric{"quality_s", "s", "Time of the quality measurement, including its loads.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) { return run.quality.seconds; }},
-    SweepMetric{"requests_cut", "count", "Requests whose prompt or answer was cut to what the context holds.", kLess,
+    SweepMetric{"requests_cut", "count", "Requests whose prompt or answer was shortened to what the context holds.", kLess,
                 [](const RunRecord& run, const ServiceGoal&) {
                   return static_cast<double>(std::count_if(run.requests.begin(), run.requests.end(),
                                                            [](const SentRequest& request) { return request.is_cut; }));

@@ -73,11 +73,11 @@ OrderedJson stop_reason_json(const engine::TokenEvent& event) {
 }
 
 engine::Error failure_of(const engine::TokenEvent& event, bool server_stops) {
-  if (server_stops) return {ErrorCode::unavailable, "the server is stopping; the answer is not complete", {}};
+  if (server_stops) return {ErrorCode::unavailable, "the server is stopping; the answer is incomplete", {}};
   if (event.error && event.error->code != ErrorCode::internal) return *event.error;
   if (event.finish_reason == engine::FinishReason::error)
     return {ErrorCode::internal, "the engine failed on this request; the server's log says more", {}};
-  return {ErrorCode::unavailable, "the request was ended because the model is being unloaded or somebody cancelled it", {}};
+  return {ErrorCode::unavailable, "the request was ended because it was cancelled or the model is being unloaded", {}};
 }
 
 }  // namespace lathe::app::openai

@@ -44,7 +44,7 @@ Result<void> read_part(const Json& json, const std::string& path, ChatMessage& m
   const auto kind = std::find_if(kParts.begin(), kParts.end(), [&](const PartKind& row) {
     return row.type == type && (!row.of_assistant || message.role == "assistant");
   });
-  if (kind == kParts.end()) part.refuse("type", "this model reads text alone, not \"" + printable(type, 40) + "\"");
+  if (kind == kParts.end()) part.refuse("type", "this model reads only text, not \"" + printable(type, 40) + "\"");
   LATHE_TRY_VOID(part.verdict());
   if (kind->is_reasoning) {
     // Reasoning of any shape is accepted: a client sends back what some server gave it, and many templates ignore it.
@@ -130,7 +130,7 @@ Result<ChatMessage> read_message(const Json& json, const std::string& path, Requ
   if (message.role == "assistant") {
     LATHE_TRY_VOID(read_assistant(reader, message));
   } else if (const Json* calls = reader.array("tool_calls"); calls != nullptr && !calls->empty()) {
-    reader.refuse("tool_calls", "only messages of the assistant have tool calls");
+    reader.refuse("tool_calls", "only messages of the assistant may have tool calls");
   }
   refuse_unserved_fields(reader, {}, message_fields());
   LATHE_TRY_VOID(reader.verdict());

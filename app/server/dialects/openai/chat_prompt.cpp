@@ -41,9 +41,9 @@ void read_variables(RequestFields& body, const std::string& source, bool thinks,
   for (const auto& [name, value] : given->items()) {
     const bool reserved = std::find(kReservedVariables.begin(), kReservedVariables.end(), name) != kReservedVariables.end();
     const std::string path = "chat_template_kwargs." + printable(name, 40);
-    if (reserved) return body.refuse(path, "is a variable that the server itself gives to the chat template");
+    if (reserved) return body.refuse(path, "is a variable of the chat template that only the server sets");
     if (reads_variable(source, name)) variables[name] = value;
-    else if (!asks_for_nothing(name, value, thinks)) body.warn(path, "is not read by this model's chat template");
+    else if (!asks_for_nothing(name, value, thinks)) body.warn(path, "is not used by this model's chat template");
   }
 }
 
@@ -63,7 +63,7 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   options.continue_final_message = body.flag("continue_final_message").value_or(false);
   options.add_generation_prompt = add_generation_prompt.value_or(!options.continue_final_message);
   if (options.continue_final_message && options.add_generation_prompt) {
-    body.refuse("continue_final_message", "excludes add_generation_prompt");
+    body.refuse("continue_final_message", "cannot be combined with add_generation_prompt");
   }
   options.tools = std::move(tools);
   const bool has_tools = !options.tools.is_null();

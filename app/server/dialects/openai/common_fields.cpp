@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "app/log/printable.h"
 
@@ -17,38 +16,6 @@ using engine::SamplingParams;
 
 constexpr std::int64_t kMaxAnswers = 128;  // vLLM's documentation advises 64 to 128 for public servers
 
-template <class Value>
-void assign(Value& target, const std::optional<Value>& value) {
-  if (value) target = *value;
-}
-
-/// Accepts every 64-bit number, negative ones too, as in vLLM: -5 is the seed 2^64 - 5. No seed: -1 and null.
-std::optional<std::uint64_t> read_seed(RequestFields& body) {
-  const auto seed = body.integer("seed");
-  if (!seed || *seed == -1) return std::nullopt;
-  return static_cast<std::uint64_t>(*seed);
-}
-
-void read_logit_bias(RequestFields& body, SamplingParams& sampling) {
-  const Json* biases = body.object("logit_bias");
-  if (biases == nullptr) return;
-  if (biases->size() > engine::kMaxBiases) {
-    body.refuse("logit_bias", fmt::format("may hold at most {} entries, got {}", engine::kMaxBiases, biases->size()));
-    return;
-  }
-  for (const auto& [key, value] : biases->items()) {
-    std::int32_t id = 0;
-    const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
-    if (bad != std::errc() || end != key.data() + key.size()) {
-      body.refuse("logit_bias", "\"" + printable(key, 40) + "\" is not a token id");
-    } else if (!value.is_number()) {
-      body.refuse("logit_bias." + key, "must be a number between -100 and 100");
-    } else {
-      sampling.logit_bias.emplace_back(id, static_cast<float>(value.get<double>()));
-    }
-  }
-}
-
 /// Reads do_sample of transformers and TGI: false means greedy.
 void read_do_sample(RequestFields& body, SamplingParams& sampling) {
   if (body.flag("do_sample").value_or(true)) return;
@@ -58,23 +25,10 @@ void read_do_sample(RequestFields& body, SamplingParams& sampling) {
   sampling.temperature = 0;
 }
 
-void read_sampling(RequestFields& body, SamplingParams& sampling) {
-  assign(sampling.temperature, body.number("temperature"));
-  assign(sampling.top_k, body.integer("top_k"));
-  assign(sampling.top_p, body.number("top_p"));
-  assign(sampling.min_p, body.number("min_p"));
-  assign(sampling.presence_penalty, body.number("presence_penalty"));
-  assign(sampling.frequency_penalty, body.number("frequency_penalty"));
-  assign(sampling.repetition_penalty, body.number("repetition_penalty"));
-  if (body.has("seed")) sampling.seed = read_seed(body);
-  if (body.has("stop")) sampling.stop = body.text_or_texts("stop", engine::kMaxStopStrings);
-  if (body.has("stop_token_ids")) sampling.stop_token_ids = body.ids("stop_token_ids", engine::kMaxStopIds);
-  assign(sampling.include_stop_str_in_output, body.flag("include_stop_str_in_output"));
-  assign(sampling.ignore_eos, body.flag("ignore_eos"));
-  assign(sampling.min_tokens, body.integer("min_tokens"));
-  assign(sampling.skip_special_tokens, body.flag("skip_special_tokens"));
-  if (const auto prompt_logprobs = body.integer("prompt_logprobs")) sampling.prompt_logprobs = prompt_logprobs;
-  read_logit_bias(body, sampling);
+void read_sampling(RequestFields& body, engine::SamplingTable table, SamplingParams& sampling) {
+  for (const engine::SamplingField& field : table) {
+    if (!field.dialect_decodes) body.sampling(field, sampling);
+  }
   read_do_sample(body, sampling);
 }
 
@@ -82,7 +36,7 @@ void check_response_format(RequestFields& body) {
   const Json* format = body.object("response_format");
   if (format == nullptr) return;
   RequestFields reader(*format, "response_format");
-  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is served here");
+  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is supported");
 }
 
 /// max_completion_tokens, chat's newer name, takes precedence over max_tokens, as in vLLM.
@@ -122,13 +76,13 @@ void read_stream_fields(RequestFields& body, CommonFields& fields) {
 
 }  // namespace
 
-CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model) {
+CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model, engine::SamplingTable table) {
   CommonFields fields;
   fields.sampling = model.default_sampling;
   fields.sampling.logprobs.reset();
   fields.sampling.prompt_logprobs.reset();
   read_stream_fields(body, fields);
-  read_sampling(body, fields.sampling);
+  read_sampling(body, table, fields.sampling);
   read_counts(body, fields);
   read_max_tokens(body, fields);
   fields.return_token_ids = body.flag("return_token_ids").value_or(false);
@@ -164,8 +118,8 @@ engine::Result<std::int64_t> fit_to_context(const CommonFields& fields, std::opt
   }
   if (n_least > left) {
     return refuse(
-        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, {} of them are the prompt's", left,
-                    n_least, limit, n_prompt),
+        fmt::format("min_tokens must be at most {}, got {}: the context holds {} tokens, and {} of them are the prompt's",
+                    left, n_least, limit, n_prompt),
         "min_tokens");
   }
   return std::min(fields.max_tokens ? asked : default_max_tokens.value_or(left), left);
@@ -200,7 +154,7 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && ids[i] < vocab_size) continue;
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("token id {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
+                        fmt::format("token ID {} is not in the vocabulary (0 to {})", ids[i], vocab_size - 1),
                         fmt::format("{}[{}]", path, i));
   }
   return {};

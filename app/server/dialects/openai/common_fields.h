@@ -8,6 +8,7 @@
 
 #include "app/server/request_body.h"
 #include "engine/api/engine.h"
+#include "engine/api/sampling_field.h"
 
 namespace lathe::app::openai {
 
@@ -23,8 +24,10 @@ struct CommonFields {
   std::string cache_salt;
 };
 
-/// Reads the fields; the model's defaults apply where a field is absent. Errors are recorded in `body`.
-CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model);
+/// Reads the fields and the sampling parameters of `table`; the model's defaults apply where a field is absent. max_tokens
+/// and logprobs differ between the routes. Errors are recorded in `body`.
+CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model,
+                                engine::SamplingTable table = engine::sampling_fields());
 
 /// Returns the maximum tokens of an answer: the requested number, else the default, but no more than fit into the context;
 /// without either the answer may fill the context. The engine checks ids and ranges on submission. Errors: invalid_argument

@@ -57,7 +57,7 @@ class PromptReader {
       LATHE_TRY_VOID(check_ids(plan.ids, path, tokenizer_));
       plan.text = tokenizer_.decode(plan.ids, false);
     } else {
-      return engine::fail(ErrorCode::invalid_argument, "must be a string, a list of token ids, or a list of either", path);
+      return engine::fail(ErrorCode::invalid_argument, "must be a string, a list of token IDs, or a list of either", path);
     }
     if (plan.ids.empty()) return engine::fail(ErrorCode::invalid_argument, "the prompt is empty", path);
     return plan;
@@ -104,8 +104,8 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
     for (PromptPlan& one : plan.prompts) one.offsets = token_offsets(engine->tokenizer(), one.ids, one.text);
   }
   if (static_cast<std::int64_t>(plan.prompts.size()) * plan.fields.best_of > static_cast<std::int64_t>(kMaxPrompts)) {
-    return engine::fail(ErrorCode::invalid_argument, "prompts times best_of may be at most " + std::to_string(kMaxPrompts),
-                        "n");
+    return engine::fail(ErrorCode::invalid_argument,
+                        "the number of prompts times best_of may be at most " + std::to_string(kMaxPrompts), "n");
   }
   const std::optional<std::int64_t> fallback =
       given.fields().contains("max_tokens") ? std::nullopt : std::optional(kDefaultMaxTokens);

@@ -9,7 +9,12 @@ namespace lathe::app::openai {
 /// Empty body, as in vLLM; 200 if requests can be answered.
 engine::Result<http::Reply> answer_health(const ServerContext& context, const http::Request&) {
   const ModelStatus status = context.models.status();
-  if (status.state == ModelState::ready) return http::Response{200, "", {}, {}};
+  if (status.state == ModelState::ready) {
+    if (const EngineLease lease = context.models.lease()) {
+      if (const auto failure = lease->failure()) return tl::unexpected(*failure);
+    }
+    return http::Response{200, "", {}, {}};
+  }
   return engine::fail(engine::ErrorCode::unavailable,
                       status.state == ModelState::loading ? "the model is being loaded" : "no model is loaded");
 }

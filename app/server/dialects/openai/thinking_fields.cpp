@@ -120,15 +120,14 @@ void read_thinking(RequestFields& body, bool thinks, std::string_view template_s
     bool has_switch = false;
     for (const char* name : kSwitches) has_switch = set(name, *on) || has_switch;
     const bool obeyed = has_switch || has_effort || thinks == *on;
-    if (!obeyed && *on && !effort)
-      body.warn(field, "is not obeyed: this model's chat template has no thinking to switch on");
+    if (!obeyed && *on && !effort) body.warn(field, "was ignored: this model's chat template has no reasoning to switch on");
     if (!obeyed && !*on)
-      body.refuse(field, "this model's chat template has no switch for its thinking; send the request without it");
+      body.refuse(field, "this model's chat template cannot switch reasoning; send the request without this field");
   }
   if (effort && *effort != "none" && !has_effort)
-    body.warn(effort_field, "is not obeyed: this model's chat template reads no reasoning_effort");
+    body.warn(effort_field, "was ignored: this model's chat template does not use reasoning_effort");
   if (const auto& [budget, field] = wishes.budget(); budget && !set("thinking_budget", *budget))
-    body.warn(field, "is not obeyed: this model's chat template reads no thinking_budget");
+    body.warn(field, "was ignored: this model's chat template does not use thinking_budget");
 }
 
 }  // namespace lathe::app::openai

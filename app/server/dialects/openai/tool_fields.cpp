@@ -14,7 +14,7 @@ constexpr std::size_t kMaxTools = 128;  // OpenAI's limit
 /// Warns of "strict" instead of refusing it: OpenAI's libraries send it unasked.
 void warn_of_strict(RequestFields& part) {
   if (part.flag("strict").value_or(false)) {
-    part.warn("strict", "is not obeyed: arguments are not held to the schema, which needs guided decoding");
+    part.warn("strict", "was ignored: constraining arguments to the schema needs guided decoding, which is not supported");
   }
 }
 
@@ -63,17 +63,18 @@ bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model) {
   if (!has_tools) {
     body.refuse("tool_choice", "when using `tool_choice`, `tools` must be set");
   } else if (choice != nullptr && (choice->is_object() || *choice == "required")) {
-    body.refuse("tool_choice",
-                "to make the model call a tool needs guided decoding, which is not served here; \"auto\" lets it choose");
+    body.refuse(
+        "tool_choice",
+        "making the model call a tool needs guided decoding, which is not supported; \"auto\" lets the model choose");
   } else if (choice != nullptr && *choice != "auto") {
     body.refuse("tool_choice", "must be \"none\" or \"auto\"");
   } else if (!model.options.enable_auto_tool_choice || model.answer_formats_with_tools.tool_calls.empty()) {
     // The message is vLLM's, followed by this server's reason: both options are set by default here.
     const bool is_off = !model.options.enable_auto_tool_choice;
-    body.refuse(
-        choice == nullptr ? "tools" : "tool_choice",
-        std::string("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set; ") +
-            (is_off ? "the first is switched off here" : "this model's chat template shows no known form of tool calls"));
+    body.refuse(choice == nullptr ? "tools" : "tool_choice",
+                std::string("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set; ") +
+                    (is_off ? "the first is switched off on this server"
+                            : "this model's chat template shows no known format of tool calls"));
   }
   return !body.failed();
 }

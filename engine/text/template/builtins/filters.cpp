@@ -12,6 +12,7 @@
 #include "engine/text/template/builtins/padded_text.h"
 #include "engine/text/template/builtins/percent_format.h"
 #include "engine/text/template/builtins/stripped_tags.h"
+#include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/builtins/text_kinds.h"
 #include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/builtins/wrapped_text.h"
@@ -183,7 +184,7 @@ Value filter_xmlattr(Runtime& r, const Value& v, const Arguments& a) {
     const Value &key = pair.as_list()->items[0], &value = pair.as_list()->items[1];
     if (value.is_none() || value.is_undefined()) continue;
     if (to_text(r, key).text().find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
-      throw Failure(fmt::format("xmlattr: \"{}\" is no name", printable_excerpt(to_text(r, key).text())));
+      throw Failure(fmt::format("xmlattr: \"{}\" is not a name", printable_excerpt(to_text(r, key).text())));
     const Value name = filter_escape(r, key, {}), escaped = filter_escape(r, value, {});
     r.charge_growth(out.size(), name.as_text()->size() + escaped.as_text()->size() + 4);
     if (leads || !out.empty()) out.append(" ", Source::model);

@@ -68,10 +68,10 @@ class FieldFormat {
     Value value = value_of(text.substr(0, end));
     if (end < text.size() && text[end] == '!') {
       const char kind = end + 1 < text.size() ? text[end + 1] : '\0';
-      if (kind != 'r' && kind != 's') throw Failure("format(): only !r and !s are supported behind a field");
+      if (kind != 'r' && kind != 's') throw Failure("format(): only !r and !s are supported after a field");
       value = Value(kind == 'r' ? to_repr(runtime_, value) : to_text(runtime_, value));
       end += 2;
-      if (end < text.size() && text[end] != ':') throw Failure("format(): a colon is expected behind !r or !s");
+      if (end < text.size() && text[end] != ':') throw Failure("format(): a colon is expected after !r or !s");
     }
     if (end + 1 >= text.size()) return to_text(runtime_, value);
     if (is_spec) throw Failure("format(): fields are nested too deeply");
@@ -108,7 +108,7 @@ class FieldFormat {
       throw Failure(fmt::format("format(): there is no argument \"{}\"", printable_excerpt(name)));
     }
     bool& other = name.empty() ? by_number_ : in_order_;
-    if (other) throw Failure("format(): {} and {0} do not go together");
+    if (other) throw Failure("format(): {} and {0} cannot be combined");
     (name.empty() ? in_order_ : by_number_) = true;
     if (name.empty()) index = next_++;
     if (index < arguments_.positional.size()) return arguments_.positional[index];

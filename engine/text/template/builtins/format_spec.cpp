@@ -200,7 +200,8 @@ MarkedText formatted(Runtime& runtime, const Value& value, const FormatSpec& spe
   if (value.as_text() == nullptr) throw Failure(fmt::format("format: {} takes no specification", type_name(value)));
   if (spec.type != '\0' && spec.type != 's') throw Failure(fmt::format("format: the type {} is not for str", spec.type));
   if (spec.align == '=' && spec.fill != "0") throw Failure("format: = is not for str");
-  if (spec.sign != '-' || spec.grouping != '\0' || spec.alternate) throw Failure("format: a text has no sign and no groups");
+  if (spec.sign != '-' || spec.grouping != '\0' || spec.alternate)
+    throw Failure("format: a string has no sign and no grouping");
   return formatted_text(runtime, *value.as_text(), spec);
 }
 

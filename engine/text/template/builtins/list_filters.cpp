@@ -10,6 +10,7 @@
 #include "engine/text/template/builtins/methods.h"
 #include "engine/text/template/builtins/operators.h"
 #include "engine/text/template/builtins/tests.h"
+#include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/runtime/to_text.h"
 
 namespace lathe::engine::jinja {

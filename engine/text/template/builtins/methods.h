@@ -18,24 +18,6 @@ Method find_method(const Value& object, std::string_view name);
 /// Returns the method as a callable value.
 std::optional<Value> bound_method(const Value& object, const std::string& name);
 
-// Functions that filters use too. All charge for the text that they read and make.
-
-enum class Side : std::uint8_t { both, left, right };
-MarkedText stripped(Runtime& runtime, const MarkedText& text, const Value* characters, Side side);
-MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to,
-                    std::int64_t count);
-enum class LetterCase : std::uint8_t {
-  upper,
-  lower,
-  title,  ///< str.title(): a word ends at the first character that is not a letter
-  words,  ///< the filter title: a word ends at white space and - ( { [ <
-  capitalized,
-  folded,  ///< case-folded, to compare texts without regard to case
-  swapped  ///< upper and lower case are exchanged
-};
-MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters);
-MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items);
-
 /// Returns the argument as a text. Throws Failure if it is missing or not a text.
 const MarkedText& text_argument(const Arguments& arguments, std::size_t index, std::string_view name);
 std::int64_t integer_argument(const Arguments& arguments, std::size_t index, std::string_view name, std::int64_t fallback);

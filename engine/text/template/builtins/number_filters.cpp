@@ -12,6 +12,7 @@
 #include "engine/text/template/builtins/filters.h"
 #include "engine/text/template/builtins/methods.h"
 #include "engine/text/template/builtins/operators.h"
+#include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/runtime/to_text.h"
 
 namespace lathe::engine::jinja {

@@ -47,7 +47,7 @@ std::optional<std::int64_t> power(std::int64_t base, std::int64_t exponent) {
 Value real_power(double base, double exponent) {
   if (base == 0 && exponent < 0) throw Failure("0 cannot be raised to a negative power");
   const double out = std::pow(base, exponent);
-  if (std::isfinite(base) && std::isfinite(exponent) && !std::isfinite(out)) throw Failure("a power is no finite number");
+  if (std::isfinite(base) && std::isfinite(exponent) && !std::isfinite(out)) throw Failure("a power is not a finite number");
   return Value(out);
 }
 

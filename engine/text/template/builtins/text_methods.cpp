@@ -2,9 +2,6 @@
 #include "engine/text/template/builtins/text_methods.h"
 
 #include <fmt/format.h>
-#include <unicode/locid.h>
-#include <unicode/uchar.h>
-#include <unicode/unistr.h>
 
 #include <algorithm>
 #include <array>
@@ -15,30 +12,15 @@
 #include "engine/text/template/builtins/operators.h"
 #include "engine/text/template/builtins/padded_text.h"
 #include "engine/text/template/builtins/spread_arguments.h"
+#include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/builtins/text_kinds.h"
 #include "engine/text/template/builtins/text_search.h"
-#include "engine/text/template/runtime/to_text.h"
+#include "engine/text/template/builtins/text_splits.h"
 
 namespace lathe::engine::jinja {
 namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-
-bool is_python_space(char32_t code) {
-  return u_isUWhiteSpace(static_cast<UChar32>(code)) != 0 || (code >= 0x1C && code <= 0x1F);
-}
-
-bool ends_word(char32_t code) {
-  return is_python_space(code) ||
-         (code < 0x80 && std::string_view("-({[<").find(static_cast<char>(code)) != std::string_view::npos);
-}
-
-/// Returns the index at which the character that ends at `end` begins. Requires: end > 0.
-std::size_t begin_of_last(std::string_view text, std::size_t end) {
-  std::size_t at = end - 1;
-  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
-  return at;
-}
 
 const MarkedText& self_text(const Value& self) { return *self.as_text(); }
 
@@ -47,109 +29,6 @@ const MarkedText& whole_text(Runtime& runtime, const Value& self) {
   runtime.charge_text(self_text(self).size());
   return self_text(self);
 }
-
-}  // namespace
-
-MarkedText stripped(Runtime& runtime, const MarkedText& text, const Value* characters, Side side) {
-  const MarkedText* set = characters != nullptr ? characters->as_text() : nullptr;
-  if (characters != nullptr && set == nullptr && !characters->is_none())
-    throw Failure(fmt::format("the characters to strip must be a text, got {}", type_name(*characters)));
-  const auto drops = [&](std::string_view character) {
-    runtime.charge(1 + (set != nullptr ? set->size() / 16 : 0));
-    if (set != nullptr) return set->text().find(character) != std::string::npos;
-    return is_python_space(read_utf8(character, 0).code);
-  };
-  const std::string_view all = text.text();
-  std::size_t begin = 0, end = all.size();
-  while (side != Side::right && begin < end) {
-    const std::size_t size = read_utf8(all, begin).size;
-    if (!drops(all.substr(begin, size))) break;
-    begin += size;
-  }
-  while (side != Side::left && end > begin) {
-    const std::size_t last = begin_of_last(all, end);
-    if (!drops(all.substr(last, end - last))) break;
-    end = last;
-  }
-  runtime.charge_text(end - begin);
-  return text.part(begin, end);
-}
-
-MarkedText replaced(Runtime& runtime, const MarkedText& text, const MarkedText& from, const MarkedText& to,
-                    std::int64_t count) {
-  MarkedText out;
-  std::size_t done = 0, at = 0;
-  const std::string& all = text.text();
-  runtime.charge((all.size() + from.size()) / 16);
-  for (std::int64_t n = 0; n < count; ++n) {
-    if (from.empty()) {  // an empty text is found between all characters, as in Python
-      if (n > 0 && at >= all.size()) break;
-      at = n == 0 ? 0 : at + read_utf8(all, at).size;
-    } else {
-      at = find_part(all, from.text(), at);
-      if (at == all.npos) break;
-    }
-    runtime.charge_growth(out.size(), at - done + to.size());
-    out.append_part(text, done, at);
-    out.append(to);
-    done = at + from.size();
-    if (!from.empty()) at = done;
-  }
-  runtime.charge_growth(out.size(), all.size() - done);
-  out.append_part(text, done, all.size());
-  return out;
-}
-
-MarkedText with_case(Runtime& runtime, const MarkedText& text, LetterCase letters) {
-  runtime.charge(1 + text.size() / 4);  // a table is looked up for each character
-  MarkedText out;
-  std::size_t begin = 0;
-  bool in_word = false, first = true;
-  for (const MarkedText::Run& run : text.runs()) {
-    const std::string_view part = std::string_view(text.text()).substr(begin, run.end - begin);
-    begin = run.end;
-    std::string mapped;
-    if (letters == LetterCase::upper || letters == LetterCase::lower || letters == LetterCase::folded) {
-      icu::UnicodeString unicode = icu::UnicodeString::fromUTF8(part);
-      if (letters == LetterCase::folded) {
-        unicode.foldCase();
-      } else if (letters == LetterCase::upper) {
-        unicode.toUpper(icu::Locale::getRoot());
-      } else {
-        unicode.toLower(icu::Locale::getRoot());
-      }
-      unicode.toUTF8String(mapped);
-    } else {
-      for (std::size_t at = 0; at < part.size();) {
-        const Utf8Step step = read_utf8(part, at);
-        const auto code = static_cast<UChar32>(step.code);
-        const bool starts = letters == LetterCase::swapped       ? u_islower(code) != 0
-                            : letters == LetterCase::capitalized ? first
-                                                                 : !in_word;
-        append_utf8(mapped, static_cast<char32_t>(starts ? u_totitle(code) : u_tolower(code)));
-        in_word = letters == LetterCase::title ? u_isalpha(code) != 0 : !ends_word(step.code);
-        first = false;
-        at += step.size;
-      }
-    }
-    runtime.charge_growth(out.size(), mapped.size());
-    out.append(mapped, run.source);
-  }
-  return out;
-}
-
-MarkedText joined_items(Runtime& runtime, const MarkedText& separator, const Items& items) {
-  MarkedText out;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const MarkedText item = to_text(runtime, items[i]);
-    runtime.charge_growth(out.size(), separator.size() + item.size());
-    if (i > 0) out.append(separator);
-    out.append(item);
-  }
-  return out;
-}
-
-namespace {
 
 Value text_strip(Runtime& r, const Value& self, const Arguments& a) {
   return stripped(r, self_text(self), a.find(0, "chars"), Side::both);
@@ -272,85 +151,11 @@ Value text_count(Runtime& runtime, const Value& self, const Arguments& a) {
   return Value(n);
 }
 
-/// Splits a text into words, which are separated by runs of white space.
-Items split_blanks(const MarkedText& text, std::int64_t max_splits) {
-  Items out;
-  const std::string_view all = text.text();
-  std::size_t at = 0;
-  const auto skip = [&](bool blanks) {
-    while (at < all.size() && is_python_space(read_utf8(all, at).code) == blanks) at += read_utf8(all, at).size;
-  };
-  for (skip(true); at < all.size(); skip(true)) {
-    const std::size_t begin = at;
-    if (static_cast<std::int64_t>(out.size()) == max_splits) {
-      out.emplace_back(text.part(begin, all.size()));
-      break;
-    }
-    skip(false);
-    out.emplace_back(text.part(begin, at));
-  }
-  return out;
-}
-
-/// Splits a text into words from its end: the first item keeps the rest.
-Items split_last_blanks(const MarkedText& text, std::int64_t max_splits) {
-  Items out;
-  const std::string_view all = text.text();
-  std::size_t end = all.size();
-  const auto back_over = [&](std::size_t at, bool blanks) {
-    while (at > 0 && is_python_space(read_utf8(all, begin_of_last(all, at)).code) == blanks) at = begin_of_last(all, at);
-    return at;
-  };
-  for (end = back_over(end, true); end > 0; end = back_over(end, true)) {
-    const std::size_t begin = static_cast<std::int64_t>(out.size()) == max_splits ? 0 : back_over(end, false);
-    out.emplace_back(text.part(begin, end));
-    end = begin;
-  }
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
-/// Returns the indices of the separators at which a text is split, in order.
-std::vector<std::size_t> cuts_at(std::string_view all, std::string_view separator, std::int64_t max_splits) {
-  std::vector<std::size_t> cuts;
-  for (std::size_t at = 0; static_cast<std::int64_t>(cuts.size()) < max_splits; at += separator.size()) {
-    at = find_part(all, separator, at);
-    if (at == all.npos) break;
-    cuts.push_back(at);
-  }
-  return cuts;
-}
-
-std::vector<std::size_t> last_cuts_at(std::string_view all, std::string_view separator, std::int64_t max_splits) {
-  const std::string back(all.rbegin(), all.rend()), back_separator(separator.rbegin(), separator.rend());
-  std::vector<std::size_t> cuts = cuts_at(back, back_separator, max_splits);
-  for (std::size_t& cut : cuts) cut = all.size() - cut - separator.size();
-  std::reverse(cuts.begin(), cuts.end());
-  return cuts;
-}
-
-Items split_at(const MarkedText& text, const std::string& separator, std::int64_t max_splits, bool from_end) {
-  if (separator.empty()) throw Failure("split() needs a separator that is not empty");
-  const std::string& all = text.text();
-  const std::vector<std::size_t> cuts =
-      from_end ? last_cuts_at(all, separator, max_splits) : cuts_at(all, separator, max_splits);
-  Items out;
-  std::size_t begin = 0;
-  for (const std::size_t cut : cuts) {
-    out.emplace_back(text.part(begin, cut));
-    begin = cut + separator.size();
-  }
-  out.emplace_back(text.part(begin, all.size()));
-  return out;
-}
-
 Value split_text(Runtime& runtime, const Value& self, const Arguments& a, bool from_end) {
   const Value* separator = a.find(0, "sep");
   const std::int64_t asked = integer_argument(a, 1, "maxsplit", -1), max_splits = asked < 0 ? kAll : asked;
   runtime.charge(1 + self_text(self).size() / 4);
-  if (separator == nullptr || separator->is_none())
-    return Value::list(from_end ? split_last_blanks(self_text(self), max_splits)
-                                : split_blanks(self_text(self), max_splits));
+  if (separator == nullptr || separator->is_none()) return Value::list(split_words(self_text(self), max_splits, from_end));
   return Value::list(split_at(self_text(self), text_argument(a, 0, "sep").text(), max_splits, from_end));
 }
 Value text_split(Runtime& runtime, const Value& self, const Arguments& a) { return split_text(runtime, self, a, false); }
@@ -418,14 +223,7 @@ Value text_splitlines(Runtime& runtime, const Value& self, const Arguments& a) {
   const Value* keep_ends = a.find(0, "keepends");
   const MarkedText& text = self_text(self);
   runtime.charge(1 + text.size() / 4);
-  Items out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.text().find_first_of("\r\n", begin), text.size());
-    const std::size_t next = std::min(text.size(), end + (text.text().compare(end, 2, "\r\n") == 0 ? 2 : 1));
-    out.emplace_back(text.part(begin, keep_ends != nullptr && is_true(*keep_ends) ? next : end));
-    begin = next;
-  }
-  return Value::list(std::move(out));
+  return Value::list(split_lines(text, keep_ends != nullptr && is_true(*keep_ends)));
 }
 
 Value without_affix(Runtime& runtime, const Value& self, const Arguments& a, bool at_end) {

@@ -8,6 +8,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/template/builtins/methods.h"
 #include "engine/text/template/builtins/operators.h"
+#include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/builtins/text_kinds.h"
 
 namespace lathe::engine::jinja {

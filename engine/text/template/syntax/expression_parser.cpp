@@ -359,7 +359,7 @@ bool has_named_spread(const Expr& call) { return !call.named.empty() && call.nam
 }  // namespace
 
 void ExpressionParser::parse_argument(Expr& call) {
-  if (has_named_spread(call)) refuse("the end of the arguments behind **");
+  if (has_named_spread(call)) refuse("the end of the arguments after **");
   if (peek().kind == TokenKind::name && peek(1).kind == TokenKind::symbol && peek(1).text == "=") {
     std::string name = take().text;
     take();

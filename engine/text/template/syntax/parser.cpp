@@ -252,7 +252,7 @@ class Parser : public ExpressionParser {
     constexpr std::array<std::string_view, 1> kEnd = {"endblock"};
     statement->text = expect_name("the name of the block");
     if (!block_names_.insert(statement->text).second) {
-      throw Failure(fmt::format("the block \"{}\" is there twice", printable_excerpt(statement->text)), peek().at);
+      throw Failure(fmt::format("the block \"{}\" appears twice", printable_excerpt(statement->text)), peek().at);
     }
     statement->kind = take_name("scoped") ? StmtKind::scope : StmtKind::block;
     statement->bodies.push_back(parse_until(kEnd));
@@ -275,7 +275,7 @@ class Parser : public ExpressionParser {
   StmtPtr parse_autoescape(StmtPtr statement) {
     constexpr std::array<std::string_view, 1> kEnd = {"endautoescape"};
     if (!take_name("false") && !take_name("False")) {
-      throw Failure("escaping by itself is not supported: {% autoescape %} takes false only", peek().at);
+      throw Failure("automatic escaping is not supported: {% autoescape %} accepts only false", peek().at);
     }
     statement->kind = StmtKind::scope;
     statement->bodies.push_back(parse_until(kEnd));

@@ -114,7 +114,7 @@ class SaturationSweepTest : public QObject {
     plan.goal.ttft_ms = 1e-6;
     auto journal = SweepJournal::open("", plan, false);
     const std::string error = swept(plan, *journal).cells.at(0).error;
-    QVERIFY2(error.starts_with("saturation: no rate holds: of requests one at a time 4 of 4 requests missed the goal"),
+    QVERIFY2(error.starts_with("saturation: no rate holds: with one request at a time, 4 of 4 requests missed the goal"),
              error.c_str());
     QVERIFY2(error.find("ms at p99 of 1e-06") != std::string::npos, error.c_str());
   }

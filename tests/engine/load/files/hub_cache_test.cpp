@@ -86,7 +86,7 @@ void HubCacheTest::repositories_without_a_snapshot_say_so() {
   write_file((repository / "blobs/ab12.incomplete").string(), "x");
   const auto folder = ModelFolder::open(repository.string());
   QVERIFY(!folder && folder.error().code == ErrorCode::model_refused);
-  QVERIFY2(folder.error().message.find("without a snapshot") != std::string::npos, folder.error().message.c_str());
+  QVERIFY2(folder.error().message.find("has no snapshot") != std::string::npos, folder.error().message.c_str());
   QVERIFY2(folder.error().message.find("ab12.incomplete") != std::string::npos, folder.error().message.c_str());
 }
 

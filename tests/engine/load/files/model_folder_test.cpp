@@ -208,7 +208,7 @@ void ModelFolderTest::a_link_to_nowhere_is_named() {
   fs::create_symlink("../gone/blob", sandbox.model / "model.safetensors");
   QVERIFY(sandbox.open().has("model.safetensors"));
   QCOMPARE(refusal(sandbox.open(), "model.safetensors"),
-           std::string("file is missing: it is a link to ../gone/blob, and nothing is there"));
+           std::string("file is missing: it is a link to ../gone/blob, which does not exist"));
 }
 
 void ModelFolderTest::a_file_that_may_not_be_read_is_named() {
@@ -333,8 +333,8 @@ void ModelFolderTest::downloads_of_aria2_are_not_mapped() {
   const Sandbox sandbox;
   write_file((sandbox.model / "model.safetensors").string(), std::string(4096, '\0'));
   write_file((sandbox.model / "model.safetensors.aria2").string(), "state");
-  QVERIFY(
-      refusal(sandbox.open(), "model.safetensors").starts_with("its download is not finished, as model.safetensors.aria2"));
+  QVERIFY(refusal(sandbox.open(), "model.safetensors")
+              .starts_with("its download is not finished, because model.safetensors.aria2"));
   fs::remove(sandbox.model / "model.safetensors.aria2");
   QCOMPARE(refusal(sandbox.open(), "model.safetensors"), std::string("was opened"));
 }
@@ -363,12 +363,12 @@ void ModelFolderTest::what_is_opened_by_a_path_data() {
   QTest::newRow("gguf in capitals") << "CAPITALS.GGUF" << "";
   QTest::newRow("link to gguf") << "links/l.gguf" << "";
   QTest::newRow("link without an ending to gguf") << "links/blob" << "";
-  QTest::newRow("link to nowhere") << "links/nowhere.gguf" << "is a link to ../gone.gguf, and nothing is there";
+  QTest::newRow("link to nowhere") << "links/nowhere.gguf" << "is a link to ../gone.gguf, which does not exist";
   QTest::newRow("circle") << "links/circle" << "symbolic links go in a circle";
   QTest::newRow("nothing") << "gone" << "no such model folder: ";
   QTest::newRow("file") << "model/config.json" << "is a file; give the folder";
   QTest::newRow("pointer") << "pointer" << "it is a Git LFS pointer";
-  QTest::newRow("download") << "m.safetensors.part" << "it is a download that is not finished";
+  QTest::newRow("download") << "m.safetensors.part" << "its name is that of an unfinished download";
   QTest::newRow("pipe") << "pipe" << "is a file; give the folder";
 }
 
@@ -482,7 +482,7 @@ void ModelFolderTest::L13_systems_without_openat2_keep_the_border() {
       {"sub/inner", "was opened"},
       {"folder/secret", "leads out of the model folder"},
       {"loop", "symbolic links go in a circle, or through /proc"},
-      {"dangling", "file is missing: it is a link to gone, and nothing is there"},
+      {"dangling", "file is missing: it is a link to gone, which does not exist"},
       {"fifo", "not a regular file but a pipe"},
       {"sub", "not a regular file but a folder"}};
   QCOMPARE(seen, expected);

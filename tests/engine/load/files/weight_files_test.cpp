@@ -98,16 +98,15 @@ void WeightFilesTest::files_of_weights_that_leave_a_choice_data() {
   };
   row("one of one", {"model-00001-of-00001.safetensors"}, "");
   row("one of three", {"model-00001-of-00003.safetensors"},
-      "model-00002-of-00003.safetensors: file is missing, as is model-00003-of-00003.safetensors; 1 of 3 files is here");
+      "model-00002-of-00003.safetensors: file is missing, as is model-00003-of-00003.safetensors; 1 of 3 files is present");
   row("the last of three", {"model-00003-of-00003.safetensors"}, "model-00001-of-00003.safetensors: file is missing");
   row("many missing", {"model-00001-of-00099.safetensors"}, "and 93 more");
-  row("another name", {"llama.fp16.safetensors"}, "", "llama.fp16.safetensors is taken for model.safetensors");
-  row("blanks", {"my model \xF0\x9F\xA6\x99\n.safetensors"}, "", "is taken for model.safetensors");
-  row("two names", {"a.safetensors", "b.safetensors"}, "2 files of weights and no model.safetensors.index.json");
-  row("two sets", {"a-00001-of-00001.safetensors", "b-00001-of-00001.safetensors"}, "2 files of weights");
+  row("another name", {"llama.fp16.safetensors"}, "", "llama.fp16.safetensors is read as model.safetensors");
+  row("blanks", {"my model \xF0\x9F\xA6\x99\n.safetensors"}, "", "is read as model.safetensors");
+  row("two names", {"a.safetensors", "b.safetensors"}, "2 weight files and no model.safetensors.index.json");
+  row("two sets", {"a-00001-of-00001.safetensors", "b-00001-of-00001.safetensors"}, "2 weight files");
   row("a set and its remains", {"model-00001-of-00001.safetensors", "model-00002-of-00003.safetensors"}, "");
-  row("numbers out of range", {"model-00000-of-00001.safetensors", "model-00002-of-00001.safetensors"},
-      "2 files of weights");
+  row("numbers out of range", {"model-00000-of-00001.safetensors", "model-00002-of-00001.safetensors"}, "2 weight files");
   row("single and others", {"model.safetensors", "extra.safetensors", "model-00001-of-00002.safetensors"}, "");
   row("single and an adapter", {"model.safetensors", "adapter_model.safetensors"}, "");
   row("set and weights under other names", {"model-00001-of-00001.safetensors", "consolidated.safetensors"}, "");
@@ -143,14 +142,14 @@ void WeightFilesTest::what_is_no_weights_says_what_it_is_data() {
   row("page", "<!doctype html>\n<title>Sign in</title>", "HTML page");
   row("xml", "<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>", "NoSuchKey");
   row("json", R"({"error":"Repository not found"})", "is a JSON text of 32 bytes");
-  row("words", "Entry not found", "is a text of 15 bytes, as a server sends for an error (Entry not found)");
+  row("words", "Entry not found", "is a text of 15 bytes, such as the error of a server (Entry not found)");
   row("empty", "", "is empty (0 bytes)");
-  row("zeros", QByteArray(1 << 16, '\0'), "zero bytes, as a file of which not all was downloaded");
+  row("zeros", QByteArray(1 << 16, '\0'), "zero bytes, as a partly downloaded");
   row("gzip", QByteArray("\x1F\x8B\x08\0\0\0\0\0\0\x03", 10), "gzip archive");
   row("xz", QByteArray("\xFD\x37zXZ\0\0", 7), "xz archive");
   row("zip", QByteArray("PK\x03\x04\x14\0\0\0", 8), "ZIP archive");
   row("pickle", QByteArray("\x80\x02}q\x01", 5), "pickle file");
-  row("gguf", QByteArray("GGUF\x03\0\0\0", 8), "GGUF file; give it a name that ends in .gguf");
+  row("gguf", QByteArray("GGUF\x03\0\0\0", 8), "GGUF file; rename it so that its name ends in .gguf");
 }
 
 void WeightFilesTest::what_is_no_weights_says_what_it_is() {

@@ -81,8 +81,7 @@ class GgufConfigTest : public QObject {
     QTest::newRow("too many") << std::vector<std::int64_t>{4097} << kF32 << std::int64_t{0} << no_list;
     QTest::newRow("F16") << std::vector<std::int64_t>{2} << kF16 << std::int64_t{0} << no_list;
     QTest::newRow("a matrix") << std::vector<std::int64_t>{1, 2} << kF32 << std::int64_t{0} << no_list;
-    QTest::newRow("behind the end") << std::vector<std::int64_t>{2} << kF32 << std::int64_t{32}
-                                    << "lies outside of the file";
+    QTest::newRow("behind the end") << std::vector<std::int64_t>{2} << kF32 << std::int64_t{32} << "lies outside the file";
   }
   void factors_of_rope_are_a_list_of_numbers_in_the_file() {
     QFETCH(const std::vector<std::int64_t>, shape);

@@ -42,7 +42,8 @@ class GgufFamiliesTest : public QObject {
     const auto opt = engine::family_of_architecture("OPTForCausalLM", false);
     QVERIFY(!opt.has_value() && opt.error().code == engine::ErrorCode::unsupported);
     const std::string& refusal = opt.error().message;
-    QVERIFY2(refusal.starts_with("OPTForCausalLM is not written to GGUF files (LlamaForCausalLM, "), refusal.c_str());
+    QVERIFY2(refusal.starts_with("OPTForCausalLM cannot be written to GGUF files (supported: LlamaForCausalLM, "),
+             refusal.c_str());
     for (const char* name : {"LlamaForCausalLM", "MptForCausalLM", "BertModel"}) {
       QVERIFY(refusal.find(name) != refusal.npos);
       QVERIFY(engine::family_of_architecture(name, false).has_value());

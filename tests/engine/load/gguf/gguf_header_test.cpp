@@ -62,7 +62,7 @@ void GgufHeaderTest::L10_lies_of_the_header_are_refused_data() {
   };
   const auto b = [](auto value) { return GgufBuilder::bytes_of(value); };
   const GgufBuilder none;
-  row("magic", "GGML" + none.bytes().substr(4), "x.gguf: magic: is no GGUF file");
+  row("magic", "GGML" + none.bytes().substr(4), "x.gguf: magic: is not a GGUF file");
   row("version", none.bytes(1), "x.gguf: version: got 1, expected 2 or 3");
   row("big-endian", none.bytes(0x03000000), "x.gguf: version: is big-endian");
   row("n_tensors", none.head(3, UINT64_MAX, 0), "x.gguf: tensor_count: 18446744073709551615 tensors");
@@ -81,8 +81,8 @@ void GgufHeaderTest::L10_lies_of_the_header_are_refused_data() {
   row("5 dimensions", GgufBuilder().tensor("t", {1, 1, 1, 1, 1}, 0, "").bytes(), "x.gguf: t: 5 dimensions");
   row("negative dimension", GgufBuilder().tensor("t", {-1}, 0, "").bytes(), "x.gguf: t: dimension 0 is negative");
   row("long name", GgufBuilder().tensor(std::string(65, 'n'), {1}, 0, "").bytes(), "x.gguf: tensor 0: text of 65 bytes");
-  row("tensor twice", GgufBuilder().tensor("t", {1}, 0, "").tensor("t", {1}, 0, "").bytes(), "x.gguf: t: is there twice");
-  row("key twice", GgufBuilder().value("k", 1U).value("k", 1U).bytes(), "x.gguf: k: is there twice");
+  row("tensor twice", GgufBuilder().tensor("t", {1}, 0, "").tensor("t", {1}, 0, "").bytes(), "x.gguf: t: appears twice");
+  row("key twice", GgufBuilder().value("k", 1U).value("k", 1U).bytes(), "x.gguf: k: appears twice");
 }
 
 void GgufHeaderTest::L10_lies_of_the_header_are_refused() {

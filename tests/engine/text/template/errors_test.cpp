@@ -46,12 +46,12 @@ class ErrorsTest : public QObject {
     row("spread of numbers for names", "{{ dict(**{1: 2}) }}", "texts for keys, got int", "1:");
     row("spread of a name twice", "{{ dict(a=1, **{'a': 2}) }}", "\"a\" is given twice", "1:");
     row("two spreads", "{{ f(*x, *y) }}", "end of the arguments", "1:10");
-    row("name behind a spread dict", "{{ f(**x, y=1) }}", "behind **", "1:11");
+    row("name behind a spread dict", "{{ f(**x, y=1) }}", "after **", "1:11");
     row("value behind a spread list", "{{ f(*x, 1) }}", "named argument", "1:10");
     row("macro with more", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "takes no more than 1 argument @", "1:35");
     row("macro with another name", "{% macro m(a) %}{% endmacro %}{{ m(b=1) }}", "no argument \"b\"", "1:35");
     row("macro without a caller", "{% macro m() %}{% endmacro %}{% call m() %}{% endcall %}", "\"caller\"", "1:");
-    row("block twice", "{% block a %}{% endblock %}\n{% block a %}{% endblock %}", "\"a\" is there twice", "2:");
+    row("block twice", "{% block a %}{% endblock %}\n{% block a %}{% endblock %}", "\"a\" appears twice", "2:");
     row("escaping by itself", "{% autoescape true %}{% endautoescape %}", "autoescape", "1:15");
     row("group by nothing", "{{ []|groupby }}", "needs an attribute", "1:7");
     row("group by what is missing", "{{ [{'a': 1}, {}]|groupby('a') }}", "order", "1:");
@@ -60,11 +60,11 @@ class ErrorsTest : public QObject {
     row("percent of a text as a number", "{{ '%d' % 'a' }}", "needs a number, got str", "1:9");
     row("percent of a missing name", "{{ '%(b)s' % {'a': 1} }}", "finds no \"b\"", "1:12");
     row("percent of a kind", "{{ '%y' % 1 }}", "unknown kind \"%y\"", "1:9");
-    row("fields in and out of order", "{{ '{} {0}'.format(1) }}", "do not go together", "1:19");
+    row("fields in and out of order", "{{ '{} {0}'.format(1) }}", "cannot be combined", "1:19");
     row("field with a bad specification", "{{ '{:huh}'.format(1) }}", "\"huh\" is not understood", "1:19");
     row("field of a list with a width", "{{ '{:5}'.format([1]) }}", "list takes no specification", "1:17");
     row("wrap to nothing", "{{ 'a'|wordwrap(0) }}", "at least 1", "1:8");
-    row("attribute with a blank", "{{ {'a b': 1}|xmlattr }}", "\"a b\" is no name", "1:15");
+    row("attribute with a blank", "{{ {'a b': 1}|xmlattr }}", "\"a b\" is not a name", "1:15");
     row("round by guess", "{{ 1|round(0, 'guess') }}", "common, ceil or floor", "1:6");
     row("round to 65 bits", "{{ 9223372036854775807|round(-1) }}", "fit into 64 bits", "1:24");
     row("round to less than 64 bits", "{{ (-9223372036854775807)|round(-3) }}", "fit into 64 bits", "1:");

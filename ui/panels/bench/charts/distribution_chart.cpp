@@ -163,10 +163,11 @@ QString DistributionChart::why_empty() const {
       has_distributions = has_distributions || !cell.distributions.empty();
     }
   }
-  if (!has_runs) return tr("Nothing is measured yet");
-  if (!has_distributions) return tr("This sweep was measured before distributions were kept");
+  if (!has_runs) return tr("Nothing has been measured yet");
+  if (!has_distributions) return tr("This sweep was measured by a version that kept no distributions");
   const bool is_between_tokens = latency_ == app::latency_index("itl_ms") || latency_ == app::latency_index("tpot_ms");
-  return is_between_tokens ? tr("No answer had two tokens: there is no time between them") : tr("No request had an answer");
+  return is_between_tokens ? tr("No answer had two tokens, so there is no time between tokens")
+                           : tr("No request was answered");
 }
 
 /// The pen of a cell depends only on the cell, so it does not change as other cells are added.

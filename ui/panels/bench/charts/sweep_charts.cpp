@@ -70,7 +70,7 @@ QWidget* SweepCharts::make_heat() {
   auto* head = new QHBoxLayout;
   head->addWidget(heat_metric_ = make_choice("bench.heat.metric", kHeatMetric, box));
   heat_metric_->setAccessibleName(tr("Metric of the heat map"));
-  heat_note_ = make_label(theme_, "bench.heat.note", tr("outlined: under your service level"), box, 11, QFont::Normal,
+  heat_note_ = make_label(theme_, "bench.heat.note", tr("outlined: meets your service level"), box, 11, QFont::Normal,
                           TextTone::text3);
   head->addWidget(heat_note_);
   head->addStretch(1);
@@ -88,7 +88,8 @@ QWidget* SweepCharts::make_right() {
   head_->addWidget(kind_ = new Segmented(theme_, {tr("Means"), tr("CDF")}, box), 0, Qt::AlignLeft);
   kind_->setObjectName(QStringLiteral("bench.chart.kind"));
   kind_->setAccessibleName(tr("Kind of chart"));
-  kind_->setToolTip(tr("Means of the runs, or the distribution of a latency: which share is within how many milliseconds"));
+  kind_->setToolTip(
+      tr("Means of the runs, or the distribution of a latency: the share that is within a number of milliseconds"));
   kind_->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
   head_->addWidget(of_means_ = make_choices_of_means(box), 1);
   head_->addWidget(of_distribution_ = make_choices_of_distribution(box), 1);
@@ -110,9 +111,10 @@ QWidget* SweepCharts::make_choices_of_means(QWidget* parent) {
   row->addWidget(chart_over_ = make_choice("bench.chart.over", "ttft_ms_p99", box));
   chart_over_->insertItem(0, tr("the variable"), as_data(0));
   chart_over_->setCurrentIndex(0);
-  chart_over_->setAccessibleName(tr("What the chart runs over"));
+  chart_over_->setAccessibleName(tr("What the x axis shows"));
   chart_over_->setToolTip(
-      tr("A variable shows lines; another metric shows every cell as a point, and the line that nothing beats in both"));
+      tr("A variable gives lines; a metric gives a point for each cell, and the Pareto line through the cells that no other "
+         "cell beats in both metrics"));
   auto* hint = new ElidedLabel(theme_, QStringLiteral("bench.chart.note"), box, 11, QFont::Normal, TextTone::text3);
   hint->setText(tr("mean, 95 % CI"));
   hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // the choices take the space first
@@ -134,7 +136,7 @@ QWidget* SweepCharts::make_choices_of_distribution(QWidget* parent) {
   row->addWidget(latency_);
   by_ratio_ = new QCheckBox(tr("Log axis"), box);
   by_ratio_->setObjectName(QStringLiteral("bench.distribution.by_ratio"));
-  by_ratio_->setToolTip(tr("Over the ratios of values, which are far apart"));
+  by_ratio_->setToolTip(tr("Logarithmic, for values that are far apart"));
   by_ratio_->setChecked(true);
   row->addWidget(by_ratio_);
   latency_note_ = make_label(theme_, "bench.distribution.note", {}, box, 11, QFont::Normal, TextTone::text3);

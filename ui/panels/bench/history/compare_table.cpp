@@ -130,7 +130,7 @@ QVariant CompareTable::headerData(int section, Qt::Orientation orientation, int 
     return static_cast<int>((is_number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   if (role == Qt::ToolTipRole && column.kind == Kind::verdict)
-    return tr("Better or worse: the 95 % interval of the difference (Welch) leaves out zero. Noise: it does not");
+    return tr("Better or worse: the 95 % interval of the difference (Welch) excludes zero. Noise: it includes zero");
   if (role != Qt::DisplayRole) return {};
   switch (column.kind) {
     case Kind::variable: return setting_text(both_.cells.front().values[column.index].first);

@@ -162,12 +162,12 @@ QWidget* CompareView::make_head() {
   row->setContentsMargins(theme.px(20), theme.px(10), theme.px(14), theme.px(10));
   row->setSpacing(theme.px(8));
   row->addWidget(new SideBadge(theme, tr("A"), 0, head));
-  row->addWidget(a_ = make_choice("bench.compare.a", tr("Sweep A, what is compared with"), head), 1);
+  row->addWidget(a_ = make_choice("bench.compare.a", tr("Sweep A, the baseline"), head), 1);
   row->addSpacing(theme.px(8));
   row->addWidget(new SideBadge(theme, tr("B"), 1, head));
-  row->addWidget(b_ = make_choice("bench.compare.b", tr("Sweep B, what is judged"), head), 1);
+  row->addWidget(b_ = make_choice("bench.compare.b", tr("Sweep B, which is compared with A"), head), 1);
   swap_ = make_button(theme, "bench.compare.swap", tr("Swap"), head, ButtonLook::ghost);
-  swap_->setToolTip(tr("A becomes B and B becomes A"));
+  swap_->setToolTip(tr("Swap A and B"));
   connect(swap_, &QPushButton::clicked, this,
           [this] { choose(b_->currentData().toString(), a_->currentData().toString()); });
   row->addWidget(swap_);
@@ -315,7 +315,7 @@ void CompareView::show_figures() {
   }
   figures_->set_goal(
       n_seen == 0 ? tr("answers were not compared") : tr("same answers in %1 of %2 cells").arg(n_same).arg(n_seen),
-      tr("Cells whose first runs wrote the same tokens"));
+      tr("Cells whose first runs generated the same tokens"));
   figures_->set_figure(0, QLocale().toString(static_cast<qulonglong>(both.cells.size())), tr("cells in common"),
                        tr("of %1 in A and %2 in B").arg(app::n_cells(a_record_->plan)).arg(app::n_cells(b_record_->plan)));
   if (model_.metrics().empty()) {
@@ -335,21 +335,23 @@ QString CompareView::problem() const {
   if (a_->count() < 2) {
     return tr(
         "Two kept sweeps are needed. Measure one under Run, change a setting of the Model dock or of the plan, and "
-        "measure the same cells again: what became better or worse is shown here, cell by cell.");
+        "measure the same cells again: this page then shows, cell by cell, what became better or worse.");
   }
   if (a_->currentData() == b_->currentData())
-    return tr("This is the same sweep twice: choose another one at the left or right.");
-  if (!error_.isEmpty()) return tr("A journal cannot be read. %1").arg(error_);
+    return tr("Both sides show the same sweep: choose another one on the left or right.");
+  if (!error_.isEmpty()) return tr("A journal could not be read. %1").arg(error_);
   if (!a_record_ || !b_record_) return tr("Reading the journals…");
   if (!model_.comparison().cells.empty()) return {};
-  return tr("These sweeps have no cell in common. A varies %1; B varies %2. Measure one of them with values of the other.")
+  return tr("These sweeps have no cells in common. A varies %1; B varies %2. Measure one of them with the values of the "
+            "other.")
       .arg(varied_by(a_record_->plan), varied_by(b_record_->plan));
 }
 
 QString CompareView::difference_text() const {
   const auto& settings = model_.comparison().settings;
   if (settings.empty())
-    return tr("All settings are the same: what differs is the program, the machine, or what else ran on it.");
+    return tr(
+        "All settings are the same: any difference comes from the program, the machine, or other programs that ran on it.");
   QStringList words;
   for (const app::SettingDifference& setting : settings) {
     words << QStringLiteral("%1 <b>%2</b> → <b>%3</b>")

@@ -61,8 +61,8 @@ HistoryView::HistoryView(const PanelContext& context, QWidget* parent) : QWidget
   make_table();
   column->addWidget(table_, 1);
   empty_ = make_label(context.theme, "bench.history.empty",
-                      tr("No sweeps yet. Each one is kept here from its first run on: measure one under Run, or open the "
-                         "journal of another machine."),
+                      tr("No sweeps yet. Every sweep is kept here from its first run on: measure one under Run, or open a "
+                         "journal from another machine."),
                       this, 13);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setWordWrap(true);
@@ -88,14 +88,14 @@ QWidget* HistoryView::make_head() {
     row->addWidget(button);
     return button;
   };
-  open_ = add("bench.history.open", tr("Open"), "chevron-right", tr("Show its plan and results (Enter)"));
-  compare_ =
-      add("bench.history.compare", tr("Compare"), "table", tr("Select two sweeps: what the newer says beside the older"));
-  rename_ = add("bench.history.rename", tr("Rename"), "edit", tr("Another name (F2)"));
-  remove_ = add("bench.history.remove", tr("Delete"), "delete", tr("Delete its journal (Del)"));
+  open_ = add("bench.history.open", tr("Open"), "chevron-right", tr("Show the plan and results (Enter)"));
+  compare_ = add("bench.history.compare", tr("Compare"), "table",
+                 tr("Compare two selected sweeps, the newer one with the older one"));
+  rename_ = add("bench.history.rename", tr("Rename"), "edit", tr("Rename the sweep (F2)"));
+  remove_ = add("bench.history.remove", tr("Delete"), "delete", tr("Delete the journal (Del)"));
   QPushButton* file = make_button(theme, "bench.history.file", tr("Open file…"), head, ButtonLook::plain, true);
   file->setIcon(theme.icon(QStringLiteral("folder")));
-  file->setToolTip(tr("A journal that lies elsewhere, of lathe sweep --journal or another machine"));
+  file->setToolTip(tr("Open a journal from elsewhere: of lathe sweep --journal, or of another machine"));
   row->addWidget(file);
   connect(open_, &QPushButton::clicked, this, [this] { Q_EMIT open_wanted(selected().value(0)); });
   connect(compare_, &QPushButton::clicked, this,
@@ -193,7 +193,7 @@ void HistoryView::rename(const QString& path, const QString& name) {
   const app::SweepStatus status = sweeper.status();
   if (!status.runs() && status.journal == path.toStdString()) {
     const auto opened = sweeper.open(status.journal);
-    if (!opened) tell(tr("The sweep was not opened again"), opened.error());
+    if (!opened) tell(tr("The sweep could not be opened again"), opened.error());
     context_.bridge.refresh();
   }
   Q_EMIT changed();
@@ -205,7 +205,7 @@ void HistoryView::ask_to_remove() {
   const QString path = index.data(HistoryTable::path_role).toString();
   const auto of = [&](int column) { return sorted_.index(index.row(), column).data().toString(); };
   message_->set(MessageTone::warning, tr("Delete “%1”?").arg(index.data().toString()),
-                tr("%1, %2 cells, %3 on the disk. It cannot be had back.")
+                tr("%1, %2 cells, %3 on the disk. This cannot be undone.")
                     .arg(of(HistoryTable::when), of(HistoryTable::cells), of(HistoryTable::size)),
                 {{QStringLiteral("yes"), tr("Delete"), [this, path] { remove(path); }},
                  {QStringLiteral("no"), tr("Keep it"), [this] { message_->hide(); }, true}});

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <QComboBox>
-#include <QDoubleSpinBox>
 #include <QSpinBox>
 #include <QVBoxLayout>
 #include <QWidget>
 
 #include "ui/panels/bench/plan/target_rows.h"
-#include "ui/panels/bench/plan/turn_rows.h"
 #include "ui/panels/bench/plan/variable_cards.h"
+#include "ui/panels/bench/plan/work_rows.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/form_row.h"
 #include "ui/widgets/section.h"
@@ -40,34 +39,25 @@ class PlanForm : public QWidget {
   void add_variables(QVBoxLayout& column);
   void add_measurement(QVBoxLayout& column);
   void add_goal(QVBoxLayout& column);
-  QWidget* make_tokens();
-  QWidget* make_spread();
   QLineEdit* make_file(const char* name, const QString& hint);
-  void add_load(QVBoxLayout& column);
   QSpinBox* make_count(const char* name, int low, int high, const QString& suffix = {});
-  QDoubleSpinBox* make_number(const char* name, double low, double high);
   Switch* make_switch(const char* name, const QString& label);
   FormRow* add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control,
                    bool stretches = false);
   void take();
-  void show_load();
-  void show_spread();
+  void show_rows();
 
   const Theme& theme_;
   app::SweepPlan plan_;
   bool fills_ = false, locked_ = false;
   TargetRows* target_;
   QLabel* model_;
-  QLineEdit *dataset_, *trace_, *quality_;
-  QDoubleSpinBox* time_scale_;
-  QSpinBox *prompt_, *output_, *concurrency_, *requests_, *repeats_;
-  QDoubleSpinBox *rate_, *max_seconds_;
-  QSpinBox *spread_, *shared_, *ttft_, *itl_, *max_waiting_;
-  QComboBox *distribution_, *load_, *stop_;
-  FormRow *model_row_, *tokens_row_, *spread_row_, *shared_row_, *cut_row_, *concurrency_row_, *rate_row_, *trace_row_,
-      *scale_row_, *quality_row_, *special_row_, *waiting_row_;
-  Switch *warm_up_, *shuffle_, *special_, *cut_;
-  TurnRows* turns_;
+  QLineEdit* quality_;
+  QSpinBox *repeats_, *ttft_, *itl_;
+  QComboBox* stop_;
+  FormRow *model_row_, *quality_row_, *special_row_;
+  Switch *warm_up_, *shuffle_, *special_;
+  WorkRows *work_, *limits_;
   VariableCards* variables_;
 };
 

@@ -27,10 +27,10 @@ TargetRows::TargetRows(const Theme& theme, int label_width, QWidget* parent) : Q
   url_ = make_edit("url", QStringLiteral("http://127.0.0.1:8000"));
   key_ = make_edit("key", tr("none"));
   key_->setEchoMode(QLineEdit::Password);
-  model_ = make_edit("model", tr("the first it names"));
-  server_rows_ = {add("url_row", tr("URL"), tr("Of the server, without /v1"), url_),
-                  add("key_row", tr("API key"), tr("That the server asks for; it is kept nowhere"), key_),
-                  add("model_row", tr("Its model"), tr("The name by which the server knows it"), model_)};
+  model_ = make_edit("model", tr("the first one listed"));
+  server_rows_ = {add("url_row", tr("URL"), tr("Address of the server, without /v1"), url_),
+                  add("key_row", tr("API key"), tr("Key that the server asks for; it is stored nowhere"), key_),
+                  add("model_row", tr("Model"), tr("Name of the model on the server"), model_)};
   show_rows();
 }
 

@@ -74,7 +74,7 @@ VariableCards::VariableCards(const Theme& theme, QWidget* parent) : QWidget(pare
   column_->setContentsMargins(0, 0, 0, 0);
   column_->setSpacing(theme.px(8));
   empty_ = make_label(theme, "bench.variables.empty",
-                      tr("None: the work is measured as it is. Add up to three settings to compare."), this, 12,
+                      tr("No variables: the work is measured as it is. Add up to three settings to compare."), this, 12,
                       QFont::Normal, TextTone::text3);
   empty_->setWordWrap(true);
   column_->addWidget(empty_);
@@ -123,7 +123,7 @@ void VariableCards::add_card(const QString& name, const QString& values) {
   auto* edit = new QLineEdit(values, box);
   edit->setObjectName(box->objectName() + ".values");
   edit->setAccessibleName(tr("Values of %1").arg(setting_text(name.toStdString())));
-  edit->setToolTip(tr("Values with commas between, or first:last:step, first:last:*factor"));
+  edit->setToolTip(tr("Comma-separated values, or first:last:step, first:last:*factor"));
   edit->setPlaceholderText(tr("1, 2, 4 or 1:16:*2"));
   edit->setFont(theme_.font(12));
   words->addWidget(edit);

@@ -61,7 +61,7 @@ ColumnMenu::ColumnMenu(QWidget* parent) : QMenu(parent) {
   addSeparator();
   QAction* const reset = addAction(tr("Reset"));
   reset->setObjectName(QStringLiteral("bench.columns.reset"));
-  reset->setToolTip(tr("Those that belong to what the plan measures"));
+  reset->setToolTip(tr("The columns that belong to the plan"));
   connect(reset, &QAction::triggered, this, &ColumnMenu::reset_wanted);
   setToolTipsVisible(true);
 }

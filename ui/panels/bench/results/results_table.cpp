@@ -118,7 +118,7 @@ QWidget* ResultsTable::make_head() {
   baseline_ = new QComboBox(head);
   baseline_->setObjectName(QStringLiteral("bench.baseline"));
   baseline_->setAccessibleName(tr("Baseline"));
-  baseline_->setToolTip(tr("What every cell is compared with: the one that has this value and is otherwise the same"));
+  baseline_->setToolTip(tr("Every cell is compared with the cell that has this value and is otherwise the same"));
   baseline_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   connect(baseline_, &QComboBox::activated, this,
           [this] { change_columns([this] { model_.set_baseline(chosen_baseline()); }); });
@@ -127,7 +127,7 @@ QWidget* ResultsTable::make_head() {
   row->addWidget(columns_);
   reproduce_ = make_button(theme_, "bench.reproduce", tr("Reproduce"), head, ButtonLook::ghost, true);
   reproduce_->setIcon(theme_.icon(QStringLiteral("code")));
-  reproduce_->setToolTip(tr("Copy how it is measured again"));
+  reproduce_->setToolTip(tr("Copy how to measure it again"));
   reproduce_->setMenu(make_ways());
   export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
   export_->setIcon(theme_.icon(QStringLiteral("export")));
@@ -185,7 +185,7 @@ QMenu* ResultsTable::make_ways() {
               add(tr("Copy cell as JSON plan"), QStringLiteral("json")),
               add(tr("Copy a request of the cell as cURL"), QStringLiteral("curl"))};
   menu->addSeparator();
-  add(tr("Copy whole sweep as JSON plan"), QStringLiteral("plan"))->setToolTip(tr("lathe sweep --plan FILE runs it"));
+  add(tr("Copy whole sweep as JSON plan"), QStringLiteral("plan"))->setToolTip(tr("Run it with lathe sweep --plan FILE"));
   // Updated before the menu opens: a model that is reset loses its selection without a signal.
   connect(menu, &QMenu::aboutToShow, this, [this] {
     const bool has_cell = selected_cell().has_value();

@@ -49,7 +49,7 @@ QString first_failure(const app::SweepStatus& status) {
 QString warning_text(const app::SweepReport& report) {
   QStringList words;
   for (const app::MachineWarning& warning : report.warnings()) words << QString::fromStdString(app::text_of(warning));
-  return words.isEmpty() ? QString() : SweepHeader::tr("The machine: %1").arg(words.join(QStringLiteral("; ")));
+  return words.isEmpty() ? QString() : SweepHeader::tr("Disturbed by the machine: %1").arg(words.join(QStringLiteral("; ")));
 }
 
 /// The repeat that runs, and the rate that a search is trying.
@@ -111,10 +111,10 @@ QWidget* SweepHeader::make_labels() {
   failed_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   skip_ = make_button(theme_, "bench.skip", tr("Skip cell"), box, ButtonLook::ghost, true);
   skip_->setIcon(theme_.icon(QStringLiteral("skip")));
-  skip_->setToolTip(tr("Record this cell as skipped and go on with the next"));
+  skip_->setToolTip(tr("Record this cell as skipped and continue with the next one"));
   resume_ = make_button(theme_, "bench.resume", tr("Resume"), box, ButtonLook::plain, true);
   resume_->setIcon(theme_.icon(QStringLiteral("play")));
-  resume_->setToolTip(tr("Go on where it stopped; what is measured stays, what failed or was skipped is tried again"));
+  resume_->setToolTip(tr("Continue where it stopped; measured cells are kept, failed and skipped ones are tried again"));
   foot->addWidget(skip_);
   foot->addWidget(resume_);
   column->addLayout(foot);
@@ -130,7 +130,7 @@ QString SweepHeader::where_text(const app::SweepStatus& status) const {
                               : QString::fromStdString(target.url);
   const QString cell = cell_text(*status.plan, status.progress.cell);
   const QString doing = status.progress.doing == "loading"      ? tr("loading the model")
-                        : status.progress.doing == "connecting" ? tr("asking the server")
+                        : status.progress.doing == "connecting" ? tr("connecting to the server")
                         : status.progress.doing == "evaluating" ? tr("comparing with the unquantized model")
                         : status.progress.doing == "warming up" ? tr("warming up")
                         : status.progress.repeat > 0            ? run_text(status)
@@ -200,7 +200,7 @@ void SweepHeader::show_sweep(const app::SweepStatus& status, const QString& expe
                           (status.state == app::SweepState::done && !errors.isEmpty());
   resume_->setVisible(can_resume);
   resume_->setText(status.state != app::SweepState::done ? tr("Resume")
-                   : n_failed > 0                        ? tr("Try failed again")
+                   : n_failed > 0                        ? tr("Retry failed")
                                                          : tr("Measure skipped"));
   grid_->show_sweep(status);
   has_grid_ = !grid_->isHidden();

@@ -147,7 +147,7 @@ class SaturationSearchTest : public QObject {
     const auto record = searched(engine, search_work(), {.ttft_ms = 50});
     QVERIFY(!record.has_value());
     QCOMPARE(record.error().message,
-             std::string("no rate holds: of requests one at a time 4 of 4 requests missed the goal, TTFT 100 ms at "
+             std::string("no rate holds: with one request at a time, 4 of 4 requests missed the goal, TTFT 100 ms at "
                          "p99 of 50"));
     QCOMPARE(engine.trials.size(), std::size_t{1});
   }
@@ -168,7 +168,8 @@ class SaturationSearchTest : public QObject {
     };
     engine.trials.clear();
     const auto none = search_saturation(search_work(), {}, never);
-    QVERIFY(none.error().message.starts_with("no rate holds: at 0.0625 req/s, the slowest that was tried, requests were"));
+    QVERIFY(
+        none.error().message.starts_with("no rate holds: at 0.0625 req/s, the lowest rate that was tried, requests were"));
     QCOMPARE(engine.trials.size(), std::size_t{7});
   }
 
@@ -217,8 +218,9 @@ class SaturationSearchTest : public QObject {
     work.max_seconds = 1.2;
     const auto few = searched(engine, work);
     QCOMPARE(few.error().where, std::string("max_seconds"));
-    QCOMPARE(few.error().message,
-             std::string("of 1.2 s is too short to judge a rate by: requests take 0.5 s at 6.67 req/s, so 2 s are needed"));
+    QCOMPARE(
+        few.error().message,
+        std::string("a limit of 1.2 s is too short to judge a rate: requests take 0.5 s at 6.67 req/s, so 2 s are needed"));
   }
 
   /// Requests of a minute: forty of them one at a time would come for forty minutes.

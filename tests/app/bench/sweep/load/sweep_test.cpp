@@ -188,7 +188,7 @@ class SweepTest : public QObject {
     QVERIFY(SweepJournal::open(path("other"), small_plan({{"concurrency", {"1"}}}), false).has_value());
     const auto refused = SweepJournal::open(path("other"), small_plan({{"concurrency", {"2"}}}), true);
     QVERIFY(refused.error().message.find("another plan") != std::string::npos);
-    QVERIFY(refused.error().message.find("concurrency=1 in it and concurrency=2 here") != std::string::npos);
+    QVERIFY(refused.error().message.find("concurrency=1 in the journal and concurrency=2 here") != std::string::npos);
   }
 
   void what_is_no_journal_is_left_as_it_is() {
@@ -400,7 +400,7 @@ class SweepTest : public QObject {
     const SweepReport report = swept(plan, *journal);
     QCOMPARE(report.cells.at(0).error,
              std::string("max_model_len: a prompt of 100 and an answer of 40 tokens do not fit into the context of 64; "
-                         "too_long=cut takes what does"));
+                         "too_long=cut shortens them to what fits"));
     QVERIFY2(report.cells.at(1).error.empty(), report.cells.at(1).error.c_str());
     QCOMPARE(report.cells.at(1).estimate_of(metric_index("requests_cut")).mean, 2.0);
     auto engine = engine::load_engine(plan.options);

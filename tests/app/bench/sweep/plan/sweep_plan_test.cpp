@@ -4,6 +4,7 @@
 #include <QTest>
 #include <set>
 
+#include "app/api/workload_field.h"
 #include "app/bench/sweep/load/sweep.h"
 
 using namespace lathe::app;
@@ -103,12 +104,13 @@ class SweepPlanTest : public QObject {
 
   void a_plan_is_checked() {
     QVERIFY(refusal(plan_of({{"concurency", {"1"}}})).find("did you mean concurrency?") != std::string::npos);
-    QCOMPARE(refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})), std::string("is a variable twice"));
+    QCOMPARE(refusal(plan_of({{"dtype", {"auto"}}, {"dtype", {"float32"}}})), std::string("is given twice as a variable"));
     QCOMPARE(refusal(plan_of({{"a", {}}, {"b", {}}, {"c", {}}, {"d", {}}})), std::string("at most 3 variables, got 4"));
     QCOMPARE(refusal(plan_of({{"concurrency", {}}})), std::string("has no value"));
     QVERIFY(refusal(plan_of({{"max_tokens", {"4"}}})).find("output_tokens") != std::string::npos);
     QVERIFY(refusal(plan_of({{"tool_call_parser", {"none"}}})).find("not chats") != std::string::npos);
-    QCOMPARE(refusal(plan_of({{"seed", {"4"}}})), std::string("is no variable: each run draws its own from the plan's"));
+    QCOMPARE(refusal(plan_of({{"seed", {"4"}}})),
+             std::string("cannot be a variable: the seed of each run is drawn from that of the plan"));
     SweepPlan none = plan_of({});
     none.repeats = 0;
     QCOMPARE(refusal(none), std::string("must be between 1 and 1000, got 0"));
@@ -123,28 +125,59 @@ class SweepPlanTest : public QObject {
       return refusal(plan);
     };
     for (const char* name : {"prompt_tokens", "shared_prefix", "turn_tokens"}) {
-      QCOMPARE(told({{name, {"0.5"}}}, {.dataset = "a.txt"}),
-               std::string("has no effect: prompts are those of the dataset"));
+      QCOMPARE(told({{name, {"0.5"}}}, {.dataset = "a.txt"}), std::string("has no effect: prompts come from the dataset"));
       QCOMPARE(told({{name, {"0.5"}}, {"dataset", {"a.txt"}}}, {}),
-               std::string("has no effect: prompts are those of the dataset"));
+               std::string("has no effect: prompts come from the dataset"));
       QCOMPARE(told({{name, {"0.5"}}}, {}), std::string());
     }
     QVERIFY(told({}, {.shared_prefix = 0.5, .dataset = "a.txt"}).starts_with("must be 0"));
     QCOMPARE(told({{"output_tokens", {"1"}}}, {.dataset = "a.txt"}), std::string());
     QCOMPARE(told({{"output_tokens", {"1"}}}, {.load = "replay", .trace = "a.csv"}),
-             std::string("has no effect: the trace says it"));
+             std::string("has no effect: the trace defines it"));
     QVERIFY(told({{"rate", {"1"}}}, {}).starts_with("has no effect: load concurrency"));
     QVERIFY(told({{"concurrency", {"1"}}}, {.load = "poisson"}).starts_with("has no effect: load poisson"));
-    QCOMPARE(told({{"concurrency", {"2", "4", "2"}}}, {}), std::string("has a value twice"));
+    QCOMPARE(told({{"concurrency", {"2", "4", "2"}}}, {}), std::string("has the same value twice"));
     QCOMPARE(told({{"rate", {"1"}}, {"load", {"concurrency", "poisson"}}}, {}), std::string());
     QVERIFY(told({}, {.too_long = "cut"}, "http://there:1").starts_with("must be fail"));
     QCOMPARE(told({}, {.too_long = "cut"}), std::string());
   }
 
+  void settings_that_conflict_are_reset_and_others_stay() {
+    const auto reset = [](SweepWorkload work, bool of_target = false) {
+      reset_conflicts(work, of_target);
+      return work;
+    };
+    SweepWorkload work;
+    work.shared_prefix = 0.5;
+    work.turns = 3;
+    work.too_long = "cut";
+    work.trace = "trace.csv";
+    QCOMPARE(reset(work).shared_prefix, 0.5);
+    QCOMPARE(reset(work).turns, std::int64_t{3});
+    QCOMPARE(reset(work).too_long, std::string("cut"));
+    QVERIFY(reset(work).trace.empty());  // it is for load replay
+    QCOMPARE(reset(work, true).too_long, std::string("fail"));
+    for (const char* load : {"concurrency", "constant", "replay", "saturation"}) {
+      for (const char* dataset : {"", "prompts.txt"}) {
+        work.load = load;
+        work.dataset = dataset;
+        for (const bool of_target : {false, true}) {
+          SweepPlan plan = plan_of({});
+          if (of_target) plan.target.url = "http://there:1";
+          plan.workload = work;
+          QVERIFY2(!refusal(plan).empty() || std::string(load) == "replay", load);
+          plan.workload = reset(work, of_target);
+          QCOMPARE(refusal(plan), std::string());
+          QCOMPARE(plan.workload.dataset, std::string(dataset));
+        }
+      }
+    }
+  }
+
   void lengths_are_spread_no_further_than_their_distribution_goes() {
     SweepPlan plan = plan_of({});
     plan.workload.length_spread = 1.5;
-    QVERIFY2(refusal(plan).starts_with("must be 1 at most, got 1.5"), refusal(plan).c_str());
+    QVERIFY2(refusal(plan).starts_with("must be at most 1, got 1.5"), refusal(plan).c_str());
     QCOMPARE(check(plan).error().where, std::string("length_spread"));
     plan.workload.length_distribution = "lognormal";
     QCOMPARE(refusal(plan), std::string());
@@ -159,7 +192,7 @@ class SweepPlanTest : public QObject {
     plan.workload.length_spread = 0;
     QVERIFY2(refusal(plan).starts_with("has no effect: with length_spread 0"), refusal(plan).c_str());
     plan.workload = {.load = "replay", .trace = "a.csv"};
-    QCOMPARE(refusal(plan), std::string("has no effect: the trace says it"));
+    QCOMPARE(refusal(plan), std::string("has no effect: the trace defines it"));
   }
 
   void a_search_of_the_rate_is_checked() {
@@ -172,9 +205,9 @@ class SweepPlanTest : public QObject {
     QCOMPARE(told({{"rate", {"1"}}}, {.load = "saturation"}), std::string("has no effect: load saturation finds it"));
     QVERIFY(told({{"concurrency", {"1"}}}, {.load = "saturation"}).starts_with("has no effect: load saturation"));
     QVERIFY(told({}, {.load = "saturation", .turns = 2}).starts_with("must be 1: load saturation"));
-    QVERIFY(told({}, {.requests = 3, .load = "saturation"}).starts_with("must be 4 at least, got 3"));
+    QVERIFY(told({}, {.requests = 3, .load = "saturation"}).starts_with("must be at least 4, got 3"));
     QCOMPARE(told({}, {.requests = 4, .load = "saturation"}), std::string());
-    QVERIFY(told({}, {.load = "saturation", .trace = "a.csv"}).starts_with("a trace is for load replay"));
+    QVERIFY(told({}, {.load = "saturation", .trace = "a.csv"}).starts_with("a trace needs load replay"));
     // Of loads that vary, the cell of the one that cannot be says so.
     SweepPlan plan = plan_of({{"load", {"poisson", "saturation"}}});
     plan.workload.turns = 2;

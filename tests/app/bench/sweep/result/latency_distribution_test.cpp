@@ -204,11 +204,11 @@ class LatencyDistributionTest : public QObject {
                    {R"({"ttft_ms":{"n":-1,"values":[]}})", "must have n"},
                    {R"({"ttft_ms":{"n":2.5,"values":[1,2]}})", "must have n"},
                    {R"({"ttft_ms":{"n":99999999999,"values":[1]}})", "must have n"},
-                   {R"({"ttft_ms":{"n":3,"values":[1,2]}})", "has 2 values where 3 latencies have 3"},
-                   {R"({"itl_ms":{"n":900,"values":[1,2]}})", "has 2 values where 900 latencies have 102"},
-                   {R"({"ttft_ms":{"n":2,"values":[1,null]}})", "has a value that is no latency"},
-                   {R"({"ttft_ms":{"n":1,"values":[-1]}})", "has a value that is no latency"},
-                   {R"({"ttft_ms":{"n":2,"values":[2,1]}})", "has values that do not rise"}};
+                   {R"({"ttft_ms":{"n":3,"values":[1,2]}})", "has 2 values, but 3 latencies must have 3"},
+                   {R"({"itl_ms":{"n":900,"values":[1,2]}})", "has 2 values, but 900 latencies must have 102"},
+                   {R"({"ttft_ms":{"n":2,"values":[1,null]}})", "has a value that is not a latency"},
+                   {R"({"ttft_ms":{"n":1,"values":[-1]}})", "has a value that is not a latency"},
+                   {R"({"ttft_ms":{"n":2,"values":[2,1]}})", "has values that are not in ascending order"}};
     for (const auto& damage : damages) {
       tests::write_file(path("whole"), whole.substr(0, at) + damage.distributions + whole.substr(end));
       const auto refused = SweepJournal::cells_in(path("whole"), small_plan());

@@ -112,7 +112,7 @@ class SweepMetricsTest : public QObject {
     run.requests[0].token_times = {0.5, 0.5, 0.5};
     QVERIFY(std::isnan(metrics_of(run)["itl_ms_p50"]));  // nothing was seen between them
     for (const SweepMetric& metric : sweep_metrics()) {
-      if (metric.name == "itl_ms_mean") QVERIFY(metric.definition.find("came together share") != metric.definition.npos);
+      if (metric.name == "itl_ms_mean") QVERIFY(metric.definition.find("arrive together share") != metric.definition.npos);
     }
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/log/printable.h"
+#include "engine/api/printable.h"
 
 #include <fmt/format.h>
 
 #include "engine/api/utf8.h"
 
-namespace lathe::app {
+namespace lathe::engine {
 namespace {
 
 void append_escaped(std::string& out, std::string_view bytes) {
@@ -23,7 +23,7 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string out;
   out.reserve(std::min(text.size(), max_bytes));
   for (std::size_t at = 0; at < text.size();) {
-    const engine::Utf8Step step = engine::read_utf8(text, at);
+    const Utf8Step step = read_utf8(text, at);
     if (at + step.size > max_bytes) return out + fmt::format("... ({} bytes)", text.size());
     const std::string_view bytes = text.substr(at, step.size);
     // Some terminals read U+009B, a C1 control, as the begin of an escape sequence.
@@ -35,4 +35,4 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
-}  // namespace lathe::app
+}  // namespace lathe::engine

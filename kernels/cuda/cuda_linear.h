@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// CudaLinear: products with packed matrices: the choice of the kernel, and work memory for the operands.
+#pragma once
+
+#include "kernels/api/backend.h"
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/ops/ops.h"
+
+namespace lathe::kernels::cuda {
+
+/// A part of CudaBackend. Owns: work memory on the device, which only grows.
+class CudaLinear {
+ public:
+  explicit CudaLinear(Stream stream) : stream_(stream) {}
+
+  /// Units: bytes that reserve() takes.
+  static std::size_t work_bytes(const StepShape& shape);
+  /// Requires: no kernel of the stream is running. False: no memory is left.
+  bool reserve(const StepShape& shape);
+  std::size_t work_bytes_held() const { return x_.n_bytes() + inner_x_.n_bytes() + inner_.n_bytes() + expanded_.n_bytes(); }
+
+  /// out = x matrix^T + bias, where x are the rows of `in`.
+  void linear(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
+  /// Backend::mlp().
+  void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights);
+
+ private:
+  /// Sizes of the work buffers. Units: bytes.
+  struct WorkSizes {
+    std::size_t x = 0, inner_x = 0, inner = 0, expanded = 0;
+  };
+  static WorkSizes work_sizes(const StepShape& shape);
+
+  /// Computes the rows of `in` and prepares them for a product with `matrix`.
+  PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
+  void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias);
+  void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+
+  Stream stream_;
+  DeviceBuffer x_, inner_x_, inner_, expanded_;
+};
+
+}  // namespace lathe::kernels::cuda

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeferredBackend: runs operations as late as Backend allows, as a device does, and records what the host does too early.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/api/backend.h"
+
+namespace lathe::tests {
+
+/// Keeps operations until finish() or parallel_for(). Until then the memory of allocate() has other contents: what the host
+/// reads there is wrong (NaN, or -1), what it writes there is found, and so are spans in that memory and memory that is
+/// freed. fail_at() makes an operation fail, as one on a device does.
+/// Requires: every buffer is freed before the backend.
+class DeferredBackend final : public kernels::Backend {
+ public:
+  explicit DeferredBackend(std::unique_ptr<kernels::Backend> inner) : inner_(std::move(inner)) {}
+  ~DeferredBackend() override { finish(); }
+
+  /// Accesses of the host to backend memory while operations were not done, in order.
+  const std::vector<std::string>& violations() const { return violations_; }
+  /// Operations that were kept so far; pack_rows() counts too.
+  std::int64_t n_deferred() const { return n_deferred_; }
+  /// Lets the n-th operation from now on (from 1) fail. A lost device stays lost.
+  void fail_at(std::int64_t n, kernels::OperationError error) {
+    failing_ = n_deferred_ + n;
+    error_to_come_ = std::move(error);
+  }
+
+  const kernels::BackendInfo& info() const override { return inner_->info(); }
+  kernels::Buffer allocate(std::size_t n_bytes) override;
+  void finish() override;
+  std::optional<kernels::OperationError> take_error() override;
+
+  std::size_t packed_bytes(kernels::WeightFormat format, std::int64_t n, std::int64_t k) const override {
+    return inner_->packed_bytes(format, n, k);
+  }
+  std::unique_ptr<kernels::PackedMatrix> make_packed(kernels::WeightFormat format, std::int64_t n, std::int64_t k) override {
+    return inner_->make_packed(format, n, k);
+  }
+  void pack_rows(kernels::PackedMatrix& matrix, std::int64_t row_begin, const kernels::TensorView& source) override {
+    finish();
+    run(++n_deferred_, [&] { inner_->pack_rows(matrix, row_begin, source); });
+  }
+  std::size_t work_bytes(const kernels::StepShape& shape) const override { return inner_->work_bytes(shape); }
+  bool reserve(const kernels::StepShape& shape) override { return inner_->reserve(shape); }
+  std::size_t work_bytes_held() const override { return inner_->work_bytes_held(); }
+
+  void embed(const kernels::TensorView& out, const kernels::TensorView& table, std::span<const std::int32_t> ids) override;
+  void norm(const kernels::TensorView& out, const kernels::TensorView& x, const kernels::Norm& norm) override;
+  void add_norm(const kernels::TensorView& out, const kernels::TensorView& x, const kernels::TensorView& delta,
+                const kernels::Norm& norm) override;
+  void norm_heads(const kernels::TensorView& x, int n_heads, const kernels::Norm& norm) override;
+  void add(const kernels::TensorView& x, const kernels::TensorView& delta) override;
+  void linear(const kernels::TensorView& out, const kernels::TensorView& x, const kernels::PackedMatrix& matrix,
+              const kernels::TensorView& bias) override;
+  void scale(const kernels::TensorView& x, float factor) override;
+  void clamp(const kernels::TensorView& x, float limit) override;
+  void soft_cap(const kernels::TensorView& x, float cap) override;
+  void mlp(const kernels::TensorView& out, const kernels::HalfInput& in, const kernels::MlpWeights& weights) override;
+  void rope(const kernels::TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
+            const kernels::RopeForm& form) override;
+  void fill(const kernels::TensorView& x, float value) override;
+  void add_rows(const kernels::TensorView& out, std::span<const std::int32_t> rows, const kernels::TensorView& x,
+                std::span<const float> factors) override;
+  void gather_rows(const kernels::TensorView& out, const kernels::TensorView& x,
+                   std::span<const std::int32_t> rows) override;
+  std::size_t kv_layer_bytes(const kernels::KvShape& shape) const override { return inner_->kv_layer_bytes(shape); }
+  void kv_write(const kernels::KvLayer& layer, const kernels::TensorView& k, const kernels::TensorView& v,
+                std::span<const std::int32_t> slots) override;
+  void attention(const kernels::TensorView& out, const kernels::TensorView& q, int n_heads, const kernels::KvLayer& layer,
+                 const kernels::AttentionBatch& batch, const kernels::AttentionForm& form) override;
+  void project_qkv(const kernels::TensorView& qkv, const kernels::HalfInput& in, const kernels::QkvForm& form,
+                   std::span<const std::int32_t> positions, const kernels::KvLayer& layer,
+                   std::span<const std::int32_t> slots) override;
+  void attend(const kernels::TensorView& out, const kernels::TensorView& heads, const kernels::TensorView& q, int n_heads,
+              const kernels::KvLayer& layer, const kernels::AttentionBatch& batch, const kernels::AttentionForm& form,
+              const kernels::PackedMatrix& matrix, const kernels::TensorView& bias) override;
+  void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
+
+ private:
+  /// Memory of one buffer. `kept`: its contents while operations are not done, empty otherwise.
+  struct Memory {
+    std::vector<std::byte> kept;
+    std::size_t n_bytes = 0;
+    bool is_freed = false;
+  };
+
+  static void free_memory(void* data, std::size_t n_bytes);
+  void defer(std::function<void()> operation);
+  void run(std::int64_t index, const std::function<void()>& operation);
+  void hide();
+  void reveal();
+  template <class T>
+  std::vector<T> copy_of(std::span<const T> array, const char* name);
+
+  std::unique_ptr<kernels::Backend> inner_;
+  std::map<std::byte*, Memory> buffers_;
+  std::vector<std::function<void()>> operations_;
+  std::vector<std::string> violations_;
+  std::int64_t n_deferred_ = 0, failing_ = 0;
+  kernels::OperationError error_to_come_;
+  std::optional<kernels::OperationError> error_;
+};
+
+}  // namespace lathe::tests
