@@ -6,10 +6,14 @@
 #include <set>
 
 #include "tests/support/answer_parts.h"
+#include "tests/support/call_samples.h"
 
 using namespace lathe::engine;
 using lathe::tests::AnswerCase;
+using lathe::tests::CallSample;
 using lathe::tests::cut_that_differs;
+using lathe::tests::kCallSamples;
+using lathe::tests::sample_of;
 using lathe::tests::told_apart;
 
 namespace {
@@ -154,13 +158,24 @@ class FormatsTest : public QObject {
       }
     }
   }
-  void every_format_has_a_call_here() {
-    std::set<std::string_view> called;
-    for (const Vector& vector : kVectors) {
-      if (std::string_view(vector.expected).find("T:") != std::string_view::npos) called.insert(vector.format);
-    }
+  void every_format_has_a_sample() {
+    std::multiset<std::string_view> sampled;
+    for (const CallSample& sample : kCallSamples) sampled.insert(sample.format);
     for (const std::string_view format : tool_call_format_names())
-      QVERIFY2(called.contains(format), std::string(format).c_str());
+      QVERIFY2(sampled.count(format) == 1, std::string(format).c_str());
+    QCOMPARE(sampled.size(), tool_call_format_names().size());
+  }
+  void samples_are_calls_data() {
+    QTest::addColumn<int>("index");
+    for (std::size_t i = 0; i < kCallSamples.size(); ++i) QTest::newRow(kCallSamples[i].format) << static_cast<int>(i);
+  }
+  void samples_are_calls() {
+    QFETCH(int, index);
+    const CallSample& sample = kCallSamples[static_cast<std::size_t>(index)];
+    const AnswerCase given{{sample.format, ""}, kTools, ""};
+    QCOMPARE(told_apart(given, sample.spelled()), sample.expected);
+    QCOMPARE(told_apart(given, sample.spelled() + "\n" + sample.spelled()).find(sample.expected), std::size_t(0));
+    QCOMPARE(QString::fromStdString(cut_that_differs(given, sample.spelled())), QString());
   }
   /// Markers, brackets and quotes in any order, with texts between them.
   void random_texts_are_the_same_in_all_pieces_and_nothing_is_lost() {
@@ -172,6 +187,8 @@ class FormatsTest : public QObject {
       for (const Vector& vector : kVectors) {
         if (vector.format == format) texts.emplace_back(vector.text);
       }
+      const std::string sample = sample_of(format).spelled();
+      texts.emplace_back(sample);
       const AnswerCase given{{std::string(format), ""}, kTools, ""};
       for (int round = 0; round < 12; ++round) {
         std::string text;

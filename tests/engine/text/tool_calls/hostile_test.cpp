@@ -3,30 +3,14 @@
 #include <QTest>
 
 #include "tests/support/answer_parts.h"
+#include "tests/support/call_samples.h"
 
 using namespace lathe::engine;
+using lathe::tests::CallSample;
+using lathe::tests::kCallSamples;
 using lathe::tests::told_apart;
 
 namespace {
-
-/// What opens a call in each format, up to where its arguments stand.
-const std::vector<std::pair<std::string, std::string>> kOpenings = {
-    {"hermes", "<tool_call>{\"name\": \"f\", \"arguments\": "},
-    {"llama3_json", "{\"name\": \"f\", \"parameters\": "},
-    {"json", "[{\"name\": \"f\", \"arguments\": "},
-    {"pythonic", "[f(x="},
-    {"mistral", "[TOOL_CALLS]f[ARGS]"},
-    {"qwen3_coder", "<tool_call><function=f><parameter=x>"},
-    {"deepseek_v3", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>"},
-    {"granite", "<|tool_call|>[{\"name\": \"f\", \"arguments\": "},
-    {"gemma4", "<|tool_call>call:f{x:"},
-    {"functiongemma", "<start_function_call>call:f{x:"},
-    {"glm45", "<tool_call>f<arg_key>x</arg_key><arg_value>"},
-    {"kimi_k2", "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"},
-    {"minimax", "<tool_calls>{\"name\": \"f\", \"arguments\": "},
-    {"minimax_m2", "<minimax:tool_call><invoke name=\"f\"><parameter name=\"x\">"},
-    {"openai", "<|channel|>commentary to=functions.f<|message|>"},
-};
 
 std::string repeated(std::string_view text, std::size_t n) {
   std::string out;
@@ -39,15 +23,13 @@ std::string repeated(std::string_view text, std::size_t n) {
 class HostileTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
-  void every_format_is_attacked() { QCOMPARE(kOpenings.size(), tool_call_format_names().size()); }
-
   void T11_deep_nesting_that_never_closes_is_content_or_half_a_call_data() { formats(); }
   void T11_deep_nesting_that_never_closes_is_content_or_half_a_call() {
     QFETCH(int, index);
-    const auto& [format, opening] = kOpenings[static_cast<std::size_t>(index)];
+    const CallSample& sample = kCallSamples[static_cast<std::size_t>(index)];
     for (const char* nest : {"[", "{\"a\":", "(", "{a:[", "<tool_call>", "<parameter=x>", "\""}) {
-      const std::string text = opening + repeated(nest, 30'000);
-      const std::string parts = told_apart({{format, ""}, Json::array(), ""}, text, 1000, 4096);
+      const std::string text = sample.opening + repeated(nest, 30'000);
+      const std::string parts = told_apart({{sample.format, ""}, Json::array(), ""}, text, 1000, 4096);
       QVERIFY(parts.empty() || parts == "C:" + text);
     }
   }
@@ -74,8 +56,8 @@ class HostileTest : public QObject {
   }
   void T11_blanks_without_end_go_out() {
     const std::string text = repeated(" \n", 100'000);
-    for (const auto& [format, opening] : kOpenings)
-      QCOMPARE(told_apart({{format, "qwen3"}, Json::array(), ""}, text, 1000, 4096), "C:" + text);
+    for (const CallSample& sample : kCallSamples)
+      QCOMPARE(told_apart({{sample.format, "qwen3"}, Json::array(), ""}, text, 1000, 4096), "C:" + text);
   }
   void T11_broken_utf8_in_the_middle_of_a_call_is_content() {
     const std::string text = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"\xC3\xFF\"}}</tool_call>\xE4\xB8";
@@ -112,7 +94,7 @@ class HostileTest : public QObject {
  private:
   static void formats() {
     QTest::addColumn<int>("index");
-    for (std::size_t i = 0; i < kOpenings.size(); ++i) QTest::newRow(kOpenings[i].first.c_str()) << static_cast<int>(i);
+    for (std::size_t i = 0; i < kCallSamples.size(); ++i) QTest::newRow(kCallSamples[i].format) << static_cast<int>(i);
   }
 };
 

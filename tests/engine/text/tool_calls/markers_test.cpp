@@ -4,13 +4,17 @@
 #include <QTest>
 #include <algorithm>
 #include <functional>
-#include <map>
 
+#include "engine/text/tool_calls/call_format.h"
 #include "tests/support/answer_parts.h"
+#include "tests/support/call_samples.h"
 
 using namespace lathe::engine;
 using lathe::tests::AnswerCase;
+using lathe::tests::CallSample;
 using lathe::tests::cut_that_differs;
+using lathe::tests::kCallSamples;
+using lathe::tests::sample_of;
 using lathe::tests::told_apart;
 
 namespace {
@@ -18,82 +22,6 @@ namespace {
 const Json kTools =
     Json::parse(R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {
   "s": {"type": "string"}, "n": {"type": "integer"}}}}}])");
-
-/// A call of f with s = "x" in each format, with \x01 before what are tokens of its family's models; its line; those tokens.
-struct Sample {
-  const char* format;
-  std::string call, expected;
-  std::vector<std::string> tokens;
-};
-const char* const kRawArguments = R"(T:f {"s":"\u0078"})";
-const char* const kReadArguments = R"(T:f {"s": "x"})";
-const std::vector<Sample> kSamples = {
-    {"hermes",
-     "\1<tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"\\u0078\"}}\1</tool_call>",
-     kRawArguments,
-     {"<tool_call>", "</tool_call>"}},
-    {"mistral", "\1[TOOL_CALLS]f\1[ARGS]{\"s\":\"\\u0078\"}", kRawArguments, {"[TOOL_CALLS]", "[ARGS]"}},
-    {"qwen3_coder",
-     "\1<tool_call>\n<function=f>\n<parameter=s>\nx\n</parameter>\n</function>\n\1</tool_call>",
-     kReadArguments,
-     {"<tool_call>", "</tool_call>"}},
-    {"deepseek_v3",
-     "\1<｜tool▁calls▁begin｜>\1<｜tool▁call▁begin｜>f\1<｜tool▁sep｜>{\"s\":\"\\u0078\"}\1<｜tool▁call▁end｜>\1<"
-     "｜tool▁calls▁end｜>",
-     kRawArguments,
-     {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"}},
-    {"granite", "\1<|tool_call|>[{\"name\":\"f\",\"arguments\":{\"s\":\"\\u0078\"}}]", kRawArguments, {"<|tool_call|>"}},
-    {"gemma4",
-     "\1<|tool_call>call:f{s:\1<|\"|>x\1<|\"|>}\1<tool_call|>",
-     kReadArguments,
-     {"<|tool_call>", "<tool_call|>", "<|\"|>"}},
-    {"functiongemma",
-     "\1<start_function_call>call:f{s:\1<escape>x\1<escape>}\1<end_function_call>",
-     kReadArguments,
-     {"<start_function_call>", "<end_function_call>", "<escape>"}},
-    {"glm45",
-     "\1<tool_call>f\n\1<arg_key>s\1</arg_key>\n\1<arg_value>x\1</arg_value>\n\1</tool_call>",
-     kReadArguments,
-     {"<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"}},
-    {"kimi_k2",
-     "\1<|tool_calls_section_begin|>\1<|tool_call_begin|>functions.f:0\1<|tool_call_argument_begin|>{\"s\":\"\\u0078\"}"
-     "\1<|tool_call_end|>\1<|tool_calls_section_end|>",
-     std::string(kRawArguments) + " functions.f:0",
-     {"<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>",
-      "<|tool_calls_section_end|>"}},
-    {"minimax",
-     "\1<tool_calls>\n{\"name\":\"f\",\"arguments\":{\"s\":\"\\u0078\"}}\n\1</tool_calls>",
-     kRawArguments,
-     {"<tool_calls>", "</tool_calls>"}},
-    {"minimax_m2",
-     "\1<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"s\">x</parameter>\n</invoke>\n\1</minimax:tool_call>",
-     kReadArguments,
-     {"<minimax:tool_call>", "</minimax:tool_call>"}},
-    {"llama3_json",
-     "\1<|python_tag|>{\"name\":\"f\",\"parameters\":{\"s\":\"\\u0078\"}}",
-     kRawArguments,
-     {"<|python_tag|>"}},
-    {"pythonic",
-     "\1<|python_start|>[f(s='\\u0078')]\1<|python_end|>",
-     kReadArguments,
-     {"<|python_start|>", "<|python_end|>"}},
-};
-
-/// A call whose string or value is not closed before the marker that ends the block, in each format that has such a marker.
-const std::map<std::string, std::string> kUnclosed = {
-    {"hermes", "\1<tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"x}}\1</tool_call>"},
-    {"qwen3_coder", "\1<tool_call><function=f><parameter=s>x</function>\1</tool_call>"},
-    {"deepseek_v3", "\1<｜tool▁call▁begin｜>f\1<｜tool▁sep｜>{\"s\":\"x}\1<｜tool▁call▁end｜>"},
-    {"gemma4", "\1<|tool_call>call:f{s:\1<|\"|>x}\1<tool_call|>"},
-    {"functiongemma", "\1<start_function_call>call:f{s:\1<escape>x}\1<end_function_call>"},
-    {"glm45", "\1<tool_call>f\1<arg_key>s\1</arg_key>\1<arg_value>x\1</tool_call>"},
-    {"kimi_k2",
-     "\1<|tool_call_begin|>functions.f:0\1<|tool_call_argument_begin|>{\"s\":\"x}\1<|tool_call_end|>"
-     "\1<|tool_calls_section_end|>"},
-    {"minimax", "\1<tool_calls>{\"name\":\"f\",\"arguments\":{\"s\":\"x}}\1</tool_calls>"},
-    {"minimax_m2", "\1<minimax:tool_call><invoke name=\"f\"><parameter name=\"s\">x</invoke>\1</minimax:tool_call>"},
-    {"pythonic", "\1<|python_start|>[f(s='x)]\1<|python_end|>"},
-};
 
 std::string without_marks(std::string text) {
   std::erase(text, '\1');
@@ -105,13 +33,19 @@ std::string without_marks(std::string text) {
 class MarkersTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
-  /// All but the one that has no markers, and harmony, which has messages in place of blocks.
-  void every_format_with_markers_is_here() { QCOMPARE(kSamples.size() + 2, tool_call_format_names().size()); }
+  /// JSON alone has none, nor harmony, which has messages in place of blocks.
+  void samples_of_formats_with_markers_have_tokens() {
+    for (const CallFormat* format : call_formats()) {
+      const CallSample& sample = sample_of(format->name);
+      QVERIFY2(sample.tokens.empty() == markers_of(*format).empty(), sample.format);
+      QVERIFY2(sample.unclosed.empty() == closing_marker(*format).empty(), sample.format);
+    }
+  }
   void by_token_data() { samples(); }
   void by_token() {
-    const Sample& sample = current();
+    const CallSample& sample = current();
     const AnswerCase given = by_tokens();
-    const std::string spelled = without_marks(sample.call);
+    const std::string spelled = sample.spelled();
     QCOMPARE(parts_of(given, sample.call), sample.expected);
     const bool is_bare = std::string_view(sample.format) == "pythonic" || std::string_view(sample.format) == "llama3_json";
     if (!is_bare) QCOMPARE(parts_of(given, "So: " + spelled), "C:So: " + spelled);
@@ -119,7 +53,7 @@ class MarkersTest : public QObject {
   }
   void by_text_data() { samples(); }
   void by_text() {
-    const std::string spelled = without_marks(current().call);
+    const std::string spelled = current().spelled();
     QCOMPARE(parts_of(plain(), spelled), current().expected);
     QCOMPARE(parts_of(plain(), "So:\n" + spelled), "C:So:|" + current().expected);
   }
@@ -182,16 +116,15 @@ class MarkersTest : public QObject {
   }
   /// The text of such a block may be all of the answer that there is.
   void an_end_in_an_open_string_does_not_swallow_the_answer_data() {
-    samples([](const Sample& sample) { return kUnclosed.contains(sample.format); });
+    samples([](const CallSample& sample) { return !sample.unclosed.empty(); });
   }
   void an_end_in_an_open_string_does_not_swallow_the_answer() {
-    const auto row = kUnclosed.find(current().format);
-    QVERIFY(row != kUnclosed.end());
+    const std::string unclosed = current().unclosed;
     const std::string end = current().tokens.size() > 1 ? "\nHere is the answer." : "";
     for (const bool is_token : {false, true}) {
       AnswerCase given = is_token ? by_tokens() : plain();
-      const std::string spelled = without_marks(row->second), &block = is_token ? row->second : spelled;
-      const std::string call = is_token ? current().call : without_marks(current().call);
+      const std::string spelled = without_marks(unclosed), &block = is_token ? unclosed : spelled;
+      const std::string call = is_token ? current().call : current().spelled();
       QCOMPARE(parts_of(given, "I look.\n" + block + end), "C:I look.\n" + spelled + end);
       QCOMPARE(parts_of(given, "It`s\n" + block), "C:It`s\n" + spelled);
       QCOMPARE(parts_of(given, call + block + end), current().expected + "|C:" + spelled + end);
@@ -199,10 +132,9 @@ class MarkersTest : public QObject {
       QCOMPARE(parts_of(given, "I look.\n" + block + end), "C:I look.");
     }
   }
-  void formats_without_an_end_marker_are_known() { QCOMPARE(kUnclosed.size() + 3, kSamples.size()); }
   void every_beginning_of_a_call_is_dropped_data() { samples(); }
   void every_beginning_of_a_call_is_dropped() {
-    const std::string spelled = without_marks(current().call);
+    const std::string spelled = current().spelled();
     const std::vector<std::string>& markers = current().tokens;
     for (const bool cut : {false, true}) {
       const AnswerCase given{{current().format, ""}, kTools, "", {}, {}, cut};
@@ -223,7 +155,7 @@ class MarkersTest : public QObject {
   }
   void whole_calls_before_half_a_one_are_kept_data() { samples(); }
   void whole_calls_before_half_a_one_are_kept() {
-    const std::string spelled = without_marks(current().call);
+    const std::string spelled = current().spelled();
     const AnswerCase given{{current().format, ""}, kTools, "", {}, {}, true};
     const std::string got = told_apart(given, spelled + "\n" + spelled.substr(0, spelled.size() - spelled.size() / 3));
     QVERIFY2(got.starts_with("T:f {\"s\"") && got.find("C:") == got.npos, got.c_str());
@@ -397,15 +329,16 @@ class MarkersTest : public QObject {
   }
 
  private:
-  static void samples(const std::function<bool(const Sample&)>& is_meant = [](const Sample&) { return true; }) {
+  static void samples(const std::function<bool(const CallSample&)>& is_meant = [](const CallSample&) { return true; }) {
     QTest::addColumn<int>("sample");
-    for (std::size_t i = 0; i < kSamples.size(); ++i) {
-      if (is_meant(kSamples[i])) QTest::newRow(kSamples[i].format) << static_cast<int>(i);
+    for (std::size_t i = 0; i < kCallSamples.size(); ++i) {
+      const CallSample& sample = kCallSamples[i];
+      if (!sample.tokens.empty() && is_meant(sample)) QTest::newRow(sample.format) << static_cast<int>(i);
     }
   }
-  static const Sample& current() {
+  static const CallSample& current() {
     QFETCH(int, sample);
-    return kSamples[static_cast<std::size_t>(sample)];
+    return kCallSamples[static_cast<std::size_t>(sample)];
   }
   static AnswerCase plain() { return {{current().format, ""}, kTools, ""}; }
   static AnswerCase by_tokens() { return {{current().format, ""}, kTools, "", current().tokens}; }
