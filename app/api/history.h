@@ -32,8 +32,9 @@ struct ChatSummary {
   int n_messages = 0;
 };
 
-/// The database of chats. Thread: any; calls are serialised. Errors: internal with SQLite's message. A damaged file is
-/// renamed to .bad-<date>.
+/// The database of chats. Thread: any; calls are serialised. Errors: not_found for a chat or message that does not exist;
+/// else SQLite's message, with invalid_argument if the file is damaged, internal otherwise. open_history() renames a damaged
+/// file to <file>.bad-<date>.
 class History {
  public:
   virtual ~History() = default;

@@ -31,7 +31,8 @@ struct Quantile {
   double share = 0, value = 0;
 };
 
-/// The values, or quantiles of many values, with five significant digits, so that a line of a journal stays short.
+/// The latencies of a run, or the quantiles of many latencies, with five significant digits, so that a line of a journal
+/// stays short.
 struct LatencyDistribution {
   std::size_t n = 0;  ///< number of observed latencies
   /// All latencies, ascending, if there are at most most_values; else the quantiles at the shares 0, 0.01, ... 0.99, 0.999

@@ -16,7 +16,8 @@ using engine::ErrorCode;
 using engine::Result;
 using engine::TokenEvent;
 
-/// Tokens that touch all weights, fill the caches and reach the clock rate of steady load.
+/// Number of tokens that a warm-up generates: enough to touch all weights, fill the hardware's caches and reach the clock
+/// rate of steady load.
 constexpr int kWarmUpTokens = 16;
 constexpr std::chrono::milliseconds kPatience{100};
 
@@ -110,7 +111,7 @@ class Bench {
     return {};
   }
 
-  /// Only whole blocks are cached.
+  /// Checks that each stream found its depth in the prefix cache, which keeps only whole blocks.
   Result<void> check_depth(const std::vector<Stream>& streams, int depth) const {
     const std::int64_t whole = depth - depth % engine_.model().options.block_size;
     for (const Stream& stream : streams) {

@@ -150,7 +150,7 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
 }
 
 std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
-  // Added last, so that the help shows the command's own flags first.
+  // The engine's flags are added last, so that the help shows the command's own flags first.
   flags_.add(parser_, engine::engine_option_table(), except_);
   const auto code = app::parse(parser_, arguments, terminal_);
   const auto model = std::find(arguments.begin(), arguments.end(), positional_model_);

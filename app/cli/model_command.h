@@ -70,7 +70,8 @@ class ModelCommand {
   void begin_end() { end_watch_.begin(kLongestEnd, end_code_); }
   /// Writes a line to stderr, unless --quiet.
   void print_note(const std::string& line);
-  /// Writes a line to stderr that the next one replaces; only on a terminal. An empty line removes it.
+  /// Writes a line to stderr that the next one replaces; only on a terminal and without --quiet. An empty line removes the
+  /// last one.
   void progress(const std::string& line);
   int fail(const engine::Error& error) { return report(terminal_, parser_, error); }
 

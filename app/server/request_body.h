@@ -35,13 +35,16 @@ class RequestBody {
   std::vector<FieldWarning> warnings_;
 };
 
-/// Refuses the fields of the table whose fate that is, where they ask for something. `also` names those of one route.
+/// Refuses the fields of the table with the fate `refused` whose value requests something (asks()). `also`: names of further
+/// fields, which one route refuses.
 void refuse_unserved_fields(RequestFields& object, std::initializer_list<std::string_view> also,
                             std::span<const KnownField> table = known_fields());
 
-/// Warns of each field that asks for something and was not read. Requires: all fields that are served have been read.
+/// Warns of each field that was not read and whose value requests something, except harmless fields. Requires: all fields
+/// that are served have been read.
 void warn_of_unread_fields(RequestFields& object, std::span<const KnownField> table = known_fields());
-/// The same where nothing is generated: of fields that nobody knows.
+/// Warns of each unread field that known_fields() does not have and whose value requests something: for routes that generate
+/// nothing.
 void warn_of_unknown_fields(RequestFields& body);
 
 }  // namespace lathe::app

@@ -21,8 +21,8 @@ std::size_t first_invalid_utf8(std::string_view text);
 /// Number of bytes at the end that are the beginning of an incomplete character: 0 to 3.
 std::size_t incomplete_utf8_tail(std::string_view text);
 
-/// Shortens a text to `max_bytes` between characters, with "..." if shortened; control characters and invalid bytes become
-/// '?'.
+/// Shortens a text to at most `max_bytes` between characters; a shortened text gets "..." in addition. Control characters
+/// and invalid bytes become '?'.
 std::string printable_excerpt(std::string_view text, std::size_t max_bytes = 64);
 
 }  // namespace lathe::engine

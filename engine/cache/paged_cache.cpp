@@ -11,8 +11,8 @@ namespace lathe::engine {
 std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_t n_chunk, std::int64_t block_size) {
   const auto blocks_for = [&](std::int64_t n) { return (n + block_size - 1) / block_size; };
   if (window == 0) return blocks_for(n_tokens);
-  // The window may begin and the chunk may end within a block; with a window shorter than a block, the last full block
-  // stays.
+  // The window may begin and the chunk may end within a block; with a window no longer than a block, the last full
+  // block stays.
   return std::min(blocks_for(n_tokens), blocks_for(std::max(window, block_size) + n_chunk) + 1);
 }
 
@@ -136,7 +136,8 @@ void PagedCache::retract(BlockTable& table, std::span<const std::int32_t> tokens
   }
 }
 
-/// Removes the content of the table's block of that index from lookups, in each group, unless others refer to it too.
+/// Removes the table's block of index `number` from lookups, in each group, unless other tables refer to that block too.
+/// `block`: the primary block of that index, which the table may have given back.
 void PagedCache::forget(const BlockTable& table, int number, std::int32_t block) {
   const auto n_own = [number](const BlockRow& row) { return number < row.n_dropped ? 0 : 1; };
   for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].forget(block, n_own(table.windows[i]));

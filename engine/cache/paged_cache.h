@@ -17,25 +17,25 @@ namespace lathe::engine {
 /// The part of a token sequence that is cached.
 struct PrefixMatch {
   int n_blocks = 0;  ///< leading blocks found
-  int n_wanted = 0;  ///< the last of these blocks, which a table needs: the window has not passed them
+  int n_wanted = 0;  ///< found blocks that a table needs: those that the window has not passed
   int n_idle = 0;    ///< needed blocks without references: adopting them makes fewer blocks available
 };
 
-/// Most blocks of a group that a sequence of n_tokens holds at once. `window`: tokens that its layers see, 0: all;
+/// Most blocks of a group that a sequence of n_tokens holds at once. `window`: tokens that the group's layers see, 0: all;
 /// `n_chunk`: most tokens of the sequence that one step computes.
 std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_t n_chunk, std::int64_t block_size);
 
-/// Invariant: the references of a block equal the tables that hold it. A published block follows its whole prefix in every
+/// Invariant: a block has one reference for each table that holds it. A published block follows its whole prefix in every
 /// table, and tables are released from the end, so a prefix is never evicted before the blocks that follow it; with a window
 /// the beginning of a prefix may be evicted first, and then no lookup finds the rest.
 /// Layers with a shorter window have groups of their own (WindowGroup). The pool, the prefixes and all counts here are those
-/// of the primary group, whose window is the longest. Window groups never lack a block, and shorten a hit if they lost
-/// blocks that its continuation would see.
+/// of the primary group, whose window is the longest. Window groups never run out of blocks. A match is cut short where a
+/// window group has lost a block that the tokens after the match would see.
 /// Thread: the engine's.
 class PagedCache {
  public:
-  /// `window`: tokens that a row sees in the primary group, itself included; 0: all. `windows`: the window groups, each with
-  /// blocks for all sequences that can run at once (WindowGroup).
+  /// `window`: tokens that a token sees in the primary group, itself included; 0: all. `windows`: the window groups, each
+  /// with blocks for all sequences that can run at once (WindowGroup).
   PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window = 0,
              std::span<const WindowPool> windows = {});
 
@@ -46,15 +46,16 @@ class PagedCache {
   bool shares_prefixes() const { return share_prefixes_; }
   int blocks_for(std::int64_t n_tokens) const { return static_cast<int>((n_tokens + block_size_ - 1) / block_size_); }
 
-  /// Finds the longest cached prefix in whole blocks that every group can continue. At least one token is left out, because
-  /// its logits are needed.
+  /// Finds the longest cached prefix in whole blocks that every group can continue. The prefix never includes the last
+  /// token: a step must compute the logits of that token.
   PrefixMatch match(std::span<const std::int32_t> tokens, std::string_view salt);
   /// Puts the blocks of the last match() into an empty table. Returns the number of tokens that they hold.
   int adopt_match(BlockTable& table);
 
   /// Blocks that the table lacks to hold n_tokens.
   int n_missing(const BlockTable& table, std::int64_t n_tokens) const;
-  /// Grows the table to hold n_tokens. Changes nothing and returns false if too few blocks are available.
+  /// Grows the table's row of the primary group to hold n_tokens. Changes nothing and returns false if too few blocks are
+  /// available.
   bool grow(BlockTable& table, std::int64_t n_tokens);
   /// Grows the rows of the window groups to hold n_tokens. Separate from grow(), because the primary group may hold blocks
   /// for a whole prompt, window groups only for the rows of the next step. Requires: grow() to at least as many tokens
@@ -65,24 +66,27 @@ class PagedCache {
   }
   /// Fills an empty table with consecutive blocks for n_tokens. Changes nothing and returns false if there is no such run.
   bool take_contiguous(BlockTable& table, std::int64_t n_tokens);
-  /// Makes the full blocks of the first n_tokens findable. If the index already has an equal block, it replaces the table's
-  /// own, which is given back: equal prefixes that were computed at the same time are kept once.
+  /// Makes the full blocks of the first n_tokens findable. If the index already has an equal block, the table takes
+  /// that block and gives its own back: equal prefixes that were computed at the same time are kept once. Requires: every
+  /// group still holds the blocks to publish, so publish() comes before drop_behind_window().
   void publish(BlockTable& table, std::span<const std::int32_t> tokens, int n_tokens, std::string_view salt);
-  /// Gives back the blocks that no row after the first n_computed tokens sees. Keeps at least the last full block: kernels
-  /// that read coarser than the window are redirected to it by readable_block() and find finite values, which they mask.
+  /// Gives back the blocks of each group that no token after the first n_computed ones sees. Keeps at least the last full
+  /// block: readable_block() redirects kernels that read coarser than the window to a held block, where they find finite
+  /// values, which they mask.
   void drop_behind_window(BlockTable& table, int n_computed);
-  /// The row's block of index `number`, or a held one in its place if it was given back: kernels may read it, and mask its
-  /// values.
+  /// The row's block of index `number`, or the first held block if that one was given back: kernels may read the block in
+  /// its place, and mask the values.
   static std::int32_t readable_block(const BlockRow& row, int number) {
     return row.blocks[static_cast<std::size_t>(number < row.n_dropped ? row.n_dropped : number)];
   }
-  /// Removes from lookups what this table published and no other table shares, because its content is not to be trusted.
-  /// `tokens`, `salt`: as published.
+  /// Removes from lookups the blocks that this table published and no other table shares, because their content is not to be
+  /// trusted. `tokens`, `salt`: as published.
   void retract(BlockTable& table, std::span<const std::int32_t> tokens, std::string_view salt);
   /// Gives back all blocks, the last first.
   void release(BlockTable& table);
 
-  /// Cached blocks whose content grow() evicted since the last call.
+  /// Cached blocks of the primary group whose content grow() or take_contiguous() evicted since the last call. Resets the
+  /// count.
   int take_n_evicted();
 
  private:

@@ -26,7 +26,7 @@ WindowGroup::WindowGroup(const WindowPool& shape, int n_first_blocks, int block_
 
 int WindowGroup::n_usable(std::span<const std::int32_t> firsts) const {
   auto n = static_cast<int>(firsts.size());
-  // A missing block is within the window of every longer part, too, so each block is checked once.
+  // A block that is missing here is missing for every longer beginning too, so each block is checked once.
   for (int i = n - 1; i >= n_behind(n); --i) {
     if (sibling(firsts[static_cast<std::size_t>(i)]) < 0) n = i;
   }

@@ -11,7 +11,7 @@
 
 namespace lathe::engine {
 
-/// Layers that see `window` tokens, the row's own included, and the number of their blocks.
+/// Size of a window group. `window`: tokens that a token sees in the group's layers, itself included.
 struct WindowPool {
   std::int64_t window = 0;
   int n_blocks = 0;
@@ -19,16 +19,16 @@ struct WindowPool {
   bool operator==(const WindowPool&) const = default;
 };
 
-/// Leading blocks that no row after the first n_computed tokens needs. With a window shorter than a block, the last full
-/// block is kept, so that kernels that read coarser than the window find finite values in it. `window` 0: all blocks are
+/// Leading blocks that no token after the first n_computed ones needs. With a window no longer than a block, the last full
+/// block is kept, so that kernels that read coarser than the window find finite values there. `window` 0: all blocks are
 /// needed.
 int n_behind_window(std::int64_t n_computed, std::int64_t window, int block_size);
 
 /// The group has its own pool and no prefix index: a cached block is the sibling of one primary block with the same tokens
-/// and is found through it. Requires: the primary group's window is longer, so a table that holds a block here also holds
-/// the primary block of that index. Invariant: a table never holds more blocks here than in the primary group, nor more than
-/// peak_blocks(). So a pool with as many blocks as either bound allows never runs out, and only the primary group decides
-/// admission.
+/// and is found through that block. Requires: the primary group's window is longer, so a table that holds a block here also
+/// holds the primary block of that index. Invariant: a table never holds more blocks here than in the primary group, nor
+/// more than peak_blocks(). So a pool that is as large as the primary group's, or has peak_blocks() for each table, never
+/// runs out, and only the primary group decides admission.
 /// Thread: the engine's.
 class WindowGroup {
  public:
@@ -36,20 +36,22 @@ class WindowGroup {
 
   const BlockPool& pool() const { return pool_; }
   std::int64_t window() const { return window_; }
-  /// The sibling of primary block `first`; -1: it was evicted, or never cached.
+  /// The sibling of primary block `first`; -1: the sibling was evicted, or never cached.
   std::int32_t sibling(std::int32_t first) const { return siblings_[static_cast<std::size_t>(first)]; }
 
-  /// Leading blocks of a prefix, given by its primary blocks, that this group can continue: the longest such part.
+  /// Number of blocks in the longest beginning of a prefix that this group can continue. `firsts`: the primary blocks of the
+  /// prefix.
   int n_usable(std::span<const std::int32_t> firsts) const;
-  /// Puts the blocks that a continuation sees into an empty row. Requires: n_usable(firsts) is all of them.
+  /// Puts the siblings of `firsts` that a continuation sees into an empty row. Requires: n_usable(firsts) = firsts.size().
   void adopt(BlockRow& row, std::span<const std::int32_t> firsts);
-  /// Grows the row to n_blocks, including those that were given back.
+  /// Grows the row to n_blocks; blocks that were given back count.
   void grow(BlockRow& row, int n_blocks);
-  /// Makes block `number` of the row the sibling of `first`. If `first` already has one, it replaces the row's block.
+  /// Makes block `number` of the row the sibling of `first`. If `first` already has a sibling, the row takes that one and
+  /// gives its own block back.
   void publish(BlockRow& row, int number, std::int32_t first);
   void drop_behind_window(BlockRow& row, std::int64_t n_computed);
   void release(BlockRow& row);
-  /// Removes the sibling of `first` from lookups, unless it has more than n_references references.
+  /// Removes the sibling of `first` from lookups, unless the sibling has more than n_references references.
   void forget(std::int32_t first, int n_references);
 
   /// True if each cached block is the sibling of a cached primary block.

@@ -12,7 +12,7 @@ namespace {
 
 using kernels::WeightFormat;
 
-/// The smallest group of any integer format.
+/// The smallest group of the integer formats, apart from those for GGUF's blocks.
 constexpr std::int64_t kLeastGroup = 32;
 
 /// The cause for codes that no weight format can keep.

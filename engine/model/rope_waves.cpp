@@ -19,7 +19,8 @@ double scale_llama3(double frequency, const RopeConfig& rope) {
   return (1 - blend) * frequency / rope.factor + blend * frequency;
 }
 
-/// The dimension whose frequency makes that many rotations in the original context.
+/// The index i, not rounded, at which the frequency theta^(-2i / rotary_dim) makes `turns` rotations in the original
+/// context.
 double dimension_of_turns(const RopeConfig& rope, double turns) {
   const auto old = static_cast<double>(rope.original_max_position_embeddings);
   const auto dim = static_cast<double>(rope.rotary_dim);

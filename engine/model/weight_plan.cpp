@@ -96,7 +96,7 @@ class WeightPlanner {
     plan_.prefix = architecture_.prefixes.front();
   }
 
-  /// True if the files store these weights under the roles of the other spelling.
+  /// True if the files store the role's weights under the roles of the other spelling (Spellings).
   bool is_spelt_otherwise(WeightRole role) const {
     const auto has = [](std::span<const WeightRole> roles, WeightRole one) {
       return std::find(roles.begin(), roles.end(), one) != roles.end();
@@ -125,7 +125,7 @@ class WeightPlanner {
     return layer;
   }
 
-  /// The name of a role that the files have, among several; else the first.
+  /// The first of the role's names that the files have; else the first of all.
   const TensorName& spelling_of(WeightRole role) const {
     const TensorName* first = nullptr;
     const std::int64_t layer = first_layer_of(role);
@@ -186,8 +186,8 @@ class WeightPlanner {
     const StoredTensor* tensor = find(rule.role, name);
     const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
     const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
-    // An absent tensor (its file is missing) may be the reason; files with another layout (all experts in one tensor, other
-    // spellings) list it under another name.
+    // The tensor may be in a file that is missing. Files with another layout (all experts in one tensor, other spellings)
+    // have it under another name: then the message adds the name that the model needs.
     if (tensor == nullptr && !checkpoint_.absent().empty()) {
       Error error = checkpoint_.absence(name);
       if (!checkpoint_.absent().contains(name)) error.message += fmt::format("; the model needs {:.200}", name);
@@ -247,7 +247,7 @@ class WeightPlanner {
   }
 
   /// Records the parts of layers whose matrices read the same activations (packed once for all of them) in different input
-  /// orders. Those parts are decoded.
+  /// orders. The matrices of such parts are decoded.
   void note_orders() {
     std::map<std::tuple<std::int64_t, std::int64_t, WeightRole>, std::span<const std::int32_t>> firsts;
     for (const PlannedWeight& weight : plan_.weights) {
@@ -315,9 +315,9 @@ class WeightPlanner {
     }
   }
 
-  /// Gives all matrices of a kind one format if every part's best format is the same, or if there is a common format without
-  /// minimums; a common one with minimums would mean wider codes for some parts. Returns whether parts keep different
-  /// formats.
+  /// Settles the format of a kind of matrices: of the experts, or of all others. The kind has one format if every part's
+  /// best format is the same, or if the best common format has no minimums. Else each part keeps its own format, because a
+  /// common one with minimums would mean wider codes for some parts. Returns whether parts keep different formats.
   static bool settle_kind(std::span<const std::array<CommonFormats, kMatrixParts>> of_layers, bool of_experts,
                           std::optional<kernels::WeightFormat>& format) {
     std::set<std::optional<kernels::WeightFormat>> kept;

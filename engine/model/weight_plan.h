@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightPlan: the destination in a decoder of each tensor of a checkpoint, with every shape and type checked before a byte
-// is read.
+// WeightPlan: the destination in a decoder of each tensor of a checkpoint that the model needs, with every shape and type of
+// these tensors checked before a byte is read.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,19 @@ struct PlannedWeight {
   std::int64_t layer = -1;   ///< -1: not part of a layer
   std::int64_t expert = -1;  ///< index of the expert, or of the head for roles that each head has; -1: neither
   TensorLayout layout = TensorLayout::plain;  ///< layout in these files
-  TensorLayout usual = TensorLayout::plain;   ///< layout in the family's own files
+  TensorLayout usual = TensorLayout::plain;   ///< layout in the family's own files, before any conversion
 };
 
 struct WeightPlan {
   std::vector<PlannedWeight> weights;  ///< in the order of the files, so that disks are read forward
-  bool tied_embeddings = false;        ///< as the files are: the config decides, unless the files have no head
+  bool tied_embeddings = false;        ///< the embeddings are the head: by the config, or because the files have no head
   std::int64_t n_parameters = 0;
   std::int64_t n_bytes = 0;  ///< size of the tensors that will be read
   StoredWeights stored = kernels::Dtype::f32;
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
-  NamePrefix prefix;                                     ///< the prefix among Architecture::prefixes that the files have
-  /// Unneeded or missing tensors, contradictions about the tied head, codes that are decoded.
+  /// The first of Architecture::prefixes under which the files have the embeddings; else the first of all.
+  NamePrefix prefix;
+  /// Tensors that the model does not need, present or missing; contradictions about the tied head; codes that are decoded.
   std::vector<std::string> warnings;
 };
 
@@ -49,12 +50,13 @@ bool is_latent_projection(const PlannedWeight& weight, const ModelConfig& config
 std::optional<kernels::WeightFormat> kept_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                  const ModelConfig& config);
 
-/// kept_format() of a head that is tied to the embeddings. Requires: the weight is the embedding or the head.
+/// kept_format() of the output head: of its own tensor, or of the embeddings as a tied head. Requires: the weight is the
+/// embedding or the head.
 std::optional<kernels::WeightFormat> kept_head_format(const PlannedWeight& weight, const WeightStorage& storage,
                                                       const ModelConfig& config);
 
 /// Errors: model_refused: a tensor is missing, or has a shape or type that the config does not allow; the message names the
-/// tensor, got and expected.
+/// tensor, got and expected. If the file of a needed tensor is missing: the error of Checkpoint::absence().
 Result<WeightPlan> plan_weights(const Checkpoint& checkpoint, const ModelConfig& config);
 
 }  // namespace lathe::engine

@@ -8,7 +8,8 @@
 
 namespace lathe::ui {
 
-/// Qt looks for a break up to the word's end for each of its lines: quadratic in the length of the word.
+/// Returns a mode that keeps words whole where they fit, unless a word is very long: for each line of a word, Qt looks for a
+/// break up to the word's end, which takes time quadratic in the length of the word.
 QTextOption::WrapMode wrap_mode_for(const QString& text);
 
 }  // namespace lathe::ui

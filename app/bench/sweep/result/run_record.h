@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunRecord: the requests that a run sent and the times at which their tokens came.
+// RunRecord: the requests that a run sent, the times at which their tokens came, and measurements of the engine.
 #pragma once
 
 #include <cstdint>
