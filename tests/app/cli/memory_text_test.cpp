@@ -56,7 +56,7 @@ class MemoryTextTest : public QObject {
 
   void without_a_measurement_it_says_so() {
     QCOMPARE(app::memory_text(model_of(false)), std::string("memory 29.0 MiB estimated"));
-    QVERIFY(has(app::memory_line(model_of(false)), "does not say"));
+    QVERIFY(has(app::memory_line(model_of(false)), "does not report"));
     QVERIFY(app::memory_json(model_of(false))["measured"].is_null());
   }
 

@@ -201,7 +201,7 @@ void ModelCommandsTest::chat_obeys_its_commands() {
   const CliRun cleared = run_cli(arguments, "Something else\n/clear\nHello\n");
   QVERIFY(cleared.out.ends_with(typed.out));
   const CliRun shown = run_cli(arguments, "/user Hello\n/show\n/undo\n/show\n/set max_tokens 2\n/help\n");
-  QVERIFY2(shown.err.starts_with("user: Hello\nA line is"), shown.err.c_str());
+  QVERIFY2(shown.err.starts_with("user: Hello\nEach line is"), shown.err.c_str());
 }
 
 void ModelCommandsTest::chat_ends_with_an_error_on_a_bad_command() {

@@ -149,7 +149,7 @@ void SamplingTableTest::one_row_less_is_nothing() {
     QVERIFY(wire.verdict.has_value() && wire.params == SamplingParams());
     QCOMPARE(wire.warnings.size(), std::size_t{1});
     QCOMPARE(wire.warnings.front().field, parameter);
-    VERIFY_HAS(wire.warnings.front().message, "is not a field that this server knows");
+    VERIFY_HAS(wire.warnings.front().message, "is unknown to this server");
   }
   // sweep
   if (app::can_vary(parameter)) {

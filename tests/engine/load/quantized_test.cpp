@@ -243,7 +243,7 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
     QTest::addRow("%s %s %s %s", name, part, shape, type) << name << part << shape << type << refusal;
   };
   row("gptq-4bit", "qweight", "[16, 64]", "I32", "scales: shape: got [2, 128], expected [4, 64]");
-  row("gptq-4bit", "qweight", "[1024]", "I32", "qweight: shape: got [1024], expected words, outputs");
+  row("gptq-4bit", "qweight", "[1024]", "I32", "qweight: shape: got [1024], expected [words, outputs]");
   row("gptq-4bit", "qweight", "[0, 1024]", "I32", "data_offsets span");
   row("gptq-4bit", "qweight", "[8, 128]", "F32", "qweight: dtype: got F32, expected I32");
   row("gptq-4bit", "qzeros", "[1, 32]", "I32", "qzeros: shape: got [1, 32], expected [2, 16]");
@@ -255,7 +255,7 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("awq", "qweight", "[32, 32]", "I32", "scales: shape: got [2, 128], expected [1, 256]");
   row("awq", "qzeros", "[16, 2]", "I32", "qzeros: shape: got [16, 2], expected [2, 16]");
   row("awq", "scales", "", "", "scales: missing tensor");
-  row("awq-gemv", "qweight", "[1024]", "I32", "qweight: shape: got [1024], expected outputs, words");
+  row("awq-gemv", "qweight", "[1024]", "I32", "qweight: shape: got [1024], expected [outputs, words]");
   row("awq-gemv", "scales", "[128, 31]", "F16", "data_offsets span");
   row("awq-gemv", "scales", "[32, 128]", "F16", "scales: shape: got [32, 128], expected [128, 128]");
   row("awq-gemv", "qzeros", "[4, 128]", "I32", "qzeros: shape: got [4, 128], expected [128, 4]");
@@ -272,7 +272,7 @@ void QuantizedTest::tensors_that_do_not_fit_are_refused_data() {
   row("compressed-marlin-24", "meta", "", "", "meta: missing tensor");
   row("compressed-marlin-24", "weight_packed", "[1024, 4]", "I32", "weight_packed: shape: got [1024, 4], expected tiles");
   row("compressed-w8a8", "weight", "[128, 64]", "U8", "weight: dtype: got U8, expected I8");
-  row("compressed-w8a8", "weight", "[8192]", "I8", "weight: shape: got [8192], expected outputs, inputs");
+  row("compressed-w8a8", "weight", "[8192]", "I8", "weight: shape: got [8192], expected [outputs, inputs]");
   row("compressed-w8a8", "weight", "[64, 128]", "I8", "weight_scale: shape: got [128, 1], expected [64, 1]");
   row("compressed-w8a8", "weight_scale", "[1, 128]", "BF16", "weight_scale: shape: got [1, 128], expected [128, 1]");
   row("compressed-w8a16", "weight_zero_point", "", "", "weight_zero_point: missing tensor");
@@ -326,8 +326,8 @@ void QuantizedTest::blocks_that_do_not_fit_are_refused() {
   };
   const std::pair<std::string, std::string> cases[] = {
       {refused("_blocks", {4, 64, 2, 16}, "I8"), "0.gate_up_proj_blocks: dtype: got I8, expected U8"},
-      {refused("_blocks", {4, 64, 32}, "U8"), "_blocks: shape: got [64, 32], expected outputs, blocks, 16"},
-      {refused("_blocks", {4, 64, 1, 32}, "U8"), "_blocks: shape: got [64, 1, 32], expected outputs, blocks, 16"},
+      {refused("_blocks", {4, 64, 32}, "U8"), "_blocks: shape: got [64, 32], expected [outputs, blocks, 16]"},
+      {refused("_blocks", {4, 64, 1, 32}, "U8"), "_blocks: shape: got [64, 1, 32], expected [outputs, blocks, 16]"},
       {refused("_blocks", {4, 32, 4, 16}, "U8"), "_scales: shape: got [64, 2], expected [32, 4]"},
       {refused("_scales", {4, 128}, "U8"), "_scales: shape: got [128], expected [64, 2]"},
       {refused("_scales", {8, 64, 1}, "U8"), "_scales: shape: got [64, 1], expected [64, 2]"},

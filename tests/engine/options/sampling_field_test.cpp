@@ -92,7 +92,8 @@ void SamplingFieldTest::a_copied_value_is_the_only_change() {
 
 void SamplingFieldTest::values_of_another_type_are_refused() {
   QCOMPARE(refusal(row("top_p"), "5"), std::string(": must be a number, got a string"));
-  QCOMPARE(refusal(row("top_p"), 1e-320), std::string(": is too large or too close to zero for a number"));
+  QCOMPARE(refusal(row("top_p"), 1e-320),
+           std::string(": is too large or too close to zero for a 64-bit floating-point number"));
   QCOMPARE(refusal(row("top_k"), 1.5), std::string(": must be a whole number between -2^63 and 2^63 - 1"));
   QCOMPARE(refusal(row("top_k"), true), std::string(": must be a whole number, got true or false"));
   QCOMPARE(refusal(row("prompt_logprobs"), nullptr), std::string(": must be a whole number, got null"));
@@ -107,7 +108,7 @@ void SamplingFieldTest::values_of_another_type_are_refused() {
 
 void SamplingFieldTest::lists_name_the_item() {
   QCOMPARE(refusal(row("stop"), Json::array({"x", 5})), std::string("[1]: must be a string, got a number"));
-  QCOMPARE(refusal(row("stop_token_ids"), Json::array({1, 2, "3"})), std::string("[2]: must be a token id, a whole number"));
+  QCOMPARE(refusal(row("stop_token_ids"), Json::array({1, 2, "3"})), std::string("[2]: must be a token ID, a whole number"));
   QCOMPARE(refusal(row("logit_bias"), Json{{"5", "x"}}), std::string(".5: must be a number between -100 and 100"));
   QCOMPARE(refusal(row("logit_bias"), Json{{"a\n", 1}}), std::string(": \"a\\n\" is not a token id"));
 }

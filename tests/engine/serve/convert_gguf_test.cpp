@@ -303,11 +303,11 @@ void ConvertGgufTest::what_has_no_blocks_is_refused_data() {
   QTest::newRow("groups of 64") << tiny << "int8_g64"
                                 << "codes of int8_g64 have no equivalent in a GGUF file";
   QTest::newRow("nf4") << tiny << "bitsandbytes_4bit"
-                       << "codes of nf4 have no place";
+                       << "codes of nf4 have no equivalent";
   QTest::newRow("zero points") << folder("awq") << "none"
-                               << "codes of int4_g32_asym have no place";
+                               << "codes of int4_g32_asym have no equivalent";
   QTest::newRow("narrow rows") << QString::fromStdString(family_path("qwen3")) << "int8_g32"
-                               << "Q8_0 has blocks of 32, and rows of 48 numbers have no place";
+                               << "Q8_0 has blocks of 32, and rows of 48 numbers have no equivalent";
   QTest::newRow("an order") << folder("gptq-4bit-ordered") << "none"
                             << "codes in activation order (desc_act) have no equivalent";
   QTest::newRow("an order that is kept") << folder("gptq-8bit-desc-act") << "none"

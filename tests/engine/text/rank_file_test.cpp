@@ -82,7 +82,7 @@ class RankFileTest : public QObject {
     }
   }
   void L17_other_numbers_of_ranks_are_refused() {
-    QVERIFY(refusal("IQ== 0\n").find("1 ranks: only those of Llama 3") != std::string::npos);
+    QVERIFY(refusal("IQ== 0\n").find("1 ranks: only the rank files of Llama 3") != std::string::npos);
   }
   void L17_the_same_piece_or_rank_twice_is_refused() {
     std::string text = many_ranks();

@@ -98,7 +98,7 @@ class TokenizerLimitsTest : public QObject {
     VERIFY_HAS(refusal(file), "normalizer.Replace: \"content\" has 4097 bytes, at most 4096");
     std::string text = file.dump();  // not by the JSON library: that takes seconds
     text.insert(text.find("xxxx"), std::string(50 << 20, 'x'));
-    VERIFY_HAS(refusal(text), "tokenizer.json: normalizer: 5243");
+    VERIFY_HAS(refusal(text), "tokenizer.json: normalizer: it has 5243");
     VERIFY_HAS(refusal(text), " bytes, at most 8388608");
     file["normalizer"] = {{"type", "Prepend"}, {"prepend", std::string(4097, 'x')}};
     VERIFY_HAS(refusal(file), "normalizer.Prepend: \"prepend\" has 4097 bytes");

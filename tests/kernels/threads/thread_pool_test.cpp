@@ -181,7 +181,7 @@ class ThreadPoolTest : public QObject {
       {
         ThreadPool pool(4);
       }
-      QCOMPARE(n_threads(), n_before);
+      QTRY_VERIFY(n_threads() <= n_before);  // the system counts a joined thread for a moment longer
     }
   }
 

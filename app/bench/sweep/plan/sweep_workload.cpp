@@ -17,8 +17,8 @@ using engine::Result;
 using enum engine::OptionGroup;
 using enum engine::OptionKind;
 
-constexpr bool (*is_replay)(const WorkloadUse&) = [](const WorkloadUse& use) { return use.replays(); };
-constexpr bool (*is_no_replay)(const WorkloadUse&) = [](const WorkloadUse& use) { return !use.replays(); };
+bool is_replay(const WorkloadUse& use) { return use.replays(); }
+bool is_no_replay(const WorkloadUse& use) { return !use.replays(); }
 
 /// A uniform distribution has two ends, and its spread is at most the mean.
 WorkloadRange spread_range(const SweepWorkload& work) {

@@ -67,7 +67,8 @@ void HubCacheTest::repositories_without_a_main_branch_open_the_newest() {
     if (*main != '\0') write_file((repository / "refs/main").string(), main);
     const auto folder = ModelFolder::open(repository.string());
     QCOMPARE(folder->path(), fs::canonical(repository / "snapshots/new").string());
-    QVERIFY(folder->warnings().size() == 1 && folder->warnings().front().find("of 2 snapshots") != std::string::npos);
+    QVERIFY(folder->warnings().size() == 1 &&
+            folder->warnings().front().find("none of the 2 snapshots") != std::string::npos);
     QVERIFY(main_hub_snapshot(repository.string()).empty());
   }
   fs::remove(repository / "refs/main");

@@ -155,7 +155,7 @@ void ModelFolderTest::long_files_are_refused() {
   const Sandbox sandbox;
   const auto text = sandbox.open().read_text("sub/inner", 4);
   QVERIFY(!text.has_value());
-  QCOMPARE(text.error().message, std::string("5 bytes, at most 4"));
+  QCOMPARE(text.error().message, std::string("it has 5 bytes, at most 4 are read"));
 }
 
 void ModelFolderTest::L13_unsafe_names_data() {
