@@ -110,7 +110,7 @@ void SamplingTableTest::one_row_more_is_a_field() {
   QCOMPARE(wrong.verdict.error().message, std::string("must be a whole number, got a string"));
   const Wire ignored({{"min_keep", 3}}, engine::sampling_fields());
   QCOMPARE(ignored.warnings.size(), std::size_t{1});
-  VERIFY_HAS(ignored.warnings.front().message, "is not served here");
+  VERIFY_HAS(ignored.warnings.front().message, "is not supported");
 }
 
 void SamplingTableTest::one_row_more_is_a_variable() {
