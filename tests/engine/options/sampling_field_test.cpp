@@ -110,7 +110,7 @@ void SamplingFieldTest::lists_name_the_item() {
   QCOMPARE(refusal(row("stop"), Json::array({"x", 5})), std::string("[1]: must be a string, got a number"));
   QCOMPARE(refusal(row("stop_token_ids"), Json::array({1, 2, "3"})), std::string("[2]: must be a token ID, a whole number"));
   QCOMPARE(refusal(row("logit_bias"), Json{{"5", "x"}}), std::string(".5: must be a number between -100 and 100"));
-  QCOMPARE(refusal(row("logit_bias"), Json{{"a\n", 1}}), std::string(": \"a\\n\" is not a token id"));
+  QCOMPARE(refusal(row("logit_bias"), Json{{"a\n", 1}}), std::string(": \"a\\n\" is not a token ID"));
 }
 
 void SamplingFieldTest::seeds_are_those_of_vllm() {
