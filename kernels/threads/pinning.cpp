@@ -64,6 +64,7 @@ std::vector<int> physical_cores() {
 }
 
 std::optional<std::vector<int>> pinned_cpus() {
+  if (allowed_cpus().size() < 2) return std::vector<int>();
   std::error_code error;
   std::vector<int> pinned;
   std::filesystem::directory_iterator task("/proc/self/task", error);

@@ -15,7 +15,8 @@ std::vector<int> allowed_cpus();
 std::vector<int> physical_cores();
 
 /// Logical processors to which single threads of this process are pinned, one element for each such thread. The system keeps
-/// the list, so it has the workers of every pool, in the program and in modules. nullopt: the system does not tell.
+/// the list, so it has the workers of every pool, in the program and in modules. Empty where the process may run on one
+/// processor only: no thread could run elsewhere. nullopt: the system does not provide the list.
 std::optional<std::vector<int>> pinned_cpus();
 
 /// Cores for the n_threads - 1 workers of a new pool, none of which is in `pinned`; one more core is left to the caller.

@@ -53,7 +53,15 @@ kernels::Buffer DeferredBackend::allocate(std::size_t n_bytes) {
   DeferredBackend* const self = this;
   std::memcpy(head, &self, sizeof self);
   buffers_[head + kHeadBytes].n_bytes = n_bytes;
+  n_bytes_ += static_cast<std::int64_t>(n_bytes);
   return {head + kHeadBytes, n_bytes, free_memory};
+}
+
+std::unique_ptr<kernels::PackedMatrix> DeferredBackend::make_packed(kernels::WeightFormat format, std::int64_t n,
+                                                                    std::int64_t k) {
+  auto matrix = inner_->make_packed(format, n, k);
+  if (matrix != nullptr) n_bytes_ += static_cast<std::int64_t>(matrix->n_bytes());
+  return matrix;
 }
 
 void DeferredBackend::free_memory(void* data, std::size_t) {

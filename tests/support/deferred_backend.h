@@ -27,6 +27,8 @@ class DeferredBackend final : public kernels::Backend {
   const std::vector<std::string>& violations() const { return violations_; }
   /// Operations that were kept so far; pack_rows() counts too.
   std::int64_t n_deferred() const { return n_deferred_; }
+  /// Bytes of all buffers and packed matrices that were made so far.
+  std::int64_t n_bytes() const { return n_bytes_; }
   /// Lets the n-th operation from now on (from 1) fail. A lost device stays lost.
   void fail_at(std::int64_t n, kernels::OperationError error) {
     failing_ = n_deferred_ + n;
@@ -41,9 +43,7 @@ class DeferredBackend final : public kernels::Backend {
   std::size_t packed_bytes(kernels::WeightFormat format, std::int64_t n, std::int64_t k) const override {
     return inner_->packed_bytes(format, n, k);
   }
-  std::unique_ptr<kernels::PackedMatrix> make_packed(kernels::WeightFormat format, std::int64_t n, std::int64_t k) override {
-    return inner_->make_packed(format, n, k);
-  }
+  std::unique_ptr<kernels::PackedMatrix> make_packed(kernels::WeightFormat format, std::int64_t n, std::int64_t k) override;
   void pack_rows(kernels::PackedMatrix& matrix, std::int64_t row_begin, const kernels::TensorView& source) override {
     finish();
     run(++n_deferred_, [&] { inner_->pack_rows(matrix, row_begin, source); });
@@ -104,7 +104,7 @@ class DeferredBackend final : public kernels::Backend {
   std::map<std::byte*, Memory> buffers_;
   std::vector<std::function<void()>> operations_;
   std::vector<std::string> violations_;
-  std::int64_t n_deferred_ = 0, failing_ = 0;
+  std::int64_t n_deferred_ = 0, failing_ = 0, n_bytes_ = 0;
   kernels::OperationError error_to_come_;
   std::optional<kernels::OperationError> error_;
 };

@@ -9,10 +9,9 @@
 #include "engine/model/decoder/decoder.h"
 #include "engine/model/layers/device_tensor.h"
 #include "engine/model/tensor_layout.h"
-#include "engine/run/model_runner.h"
-#include "engine/schedule/batch_builder.h"
 #include "engine/serve/opened_model.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/decoder_logits.h"
 #include "tests/support/shared_data.h"
 
 using namespace lathe;
@@ -83,24 +82,7 @@ std::vector<float> logits_of(const OpenedModel& model, const std::string& isa, O
   auto decoder = Decoder::create(*backend, model.config, storage, 32);
   LATHE_CHECK(decoder.has_value());
   load(*decoder, *backend, model, orders);
-  const RunnerLimits limits{.vocab_size = model.config.vocab_size,
-                            .max_model_len = 32,
-                            .block_size = 16,
-                            .n_blocks = 2,
-                            .max_rows = kTokens,
-                            .max_logit_rows = kTokens};
-  auto runner = ModelRunner::create(std::move(backend), std::move(*decoder), kernels::Dtype::f32, limits);
-  LATHE_CHECK(runner.has_value());
-  std::vector<std::int32_t> ids;
-  for (std::int32_t i = 0; i < kTokens; ++i) ids.push_back(5 * i + 3);
-  const BlockTable blocks = consecutive_blocks(0, 1);
-  BatchBuilder builder({.block_size = limits.block_size});
-  builder.clear();
-  builder.add({.table = blocks, .token_ids = ids, .n_logits = kTokens});
-  const auto logits = (*runner)->run(builder.finish());
-  LATHE_CHECK(logits.has_value());
-  const auto* const first = logits->as<const float>();
-  return {first, first + logits->n_elements()};
+  return tests::logits_of(std::move(backend), std::move(*decoder), kTokens);
 }
 
 }  // namespace

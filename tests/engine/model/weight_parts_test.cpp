@@ -13,10 +13,9 @@
 
 #include "engine/model/decoder/load_weights.h"
 #include "engine/packed/packed_entry.h"
-#include "engine/run/model_runner.h"
-#include "engine/schedule/batch_builder.h"
 #include "engine/serve/opened_model.h"
-#include "tests/support/counting_backend.h"
+#include "tests/support/decoder_logits.h"
+#include "tests/support/deferred_backend.h"
 #include "tests/support/source_tree.h"
 #include "tests/support/written_families.h"
 
@@ -56,26 +55,6 @@ std::int64_t bytes_of(const WeightImage& image) {
                          [](std::int64_t sum, const auto& part) { return sum + std::ssize(part); });
 }
 
-std::vector<float> logits_of(std::unique_ptr<kernels::Backend> backend, Decoder decoder) {
-  const RunnerLimits limits{.vocab_size = decoder.config().vocab_size,
-                            .max_model_len = kLength,
-                            .n_blocks = 1,
-                            .max_rows = kTokens,
-                            .max_logit_rows = kTokens};
-  auto runner = ModelRunner::create(std::move(backend), std::move(decoder), kernels::Dtype::f32, limits);
-  LATHE_CHECK(runner.has_value());
-  std::vector<std::int32_t> ids(kTokens);
-  for (std::int32_t i = 0; i < kTokens; ++i) ids[static_cast<std::size_t>(i)] = 5 * i + 3;
-  const BlockTable blocks = consecutive_blocks(0, 1);
-  BatchBuilder builder({.block_size = limits.block_size});
-  builder.clear();
-  builder.add({.table = blocks, .token_ids = ids, .n_logits = kTokens});
-  const auto logits = (*runner)->run(builder.finish());
-  LATHE_CHECK(logits.has_value());
-  const auto* const first = logits->as<const float>();
-  return {first, first + logits->n_elements()};
-}
-
 /// A layer with a part of each kind, some of them absent, and one part without a name.
 struct SomeParts {
   template <class Self, class Visit>
@@ -105,7 +84,7 @@ class WeightPartsTest : public QObject {
 };
 
 void WeightPartsTest::named_parts_are_planned_and_allocated() {
-  tests::CountingBackend backend(kernels::make_cpu_backend({.n_threads = 1}));
+  tests::DeferredBackend backend(kernels::make_cpu_backend({.n_threads = 1}));
   SomeParts parts;
   parts.matrices.emplace_back(kernels::WeightFormat::f32, 8, 16);
   parts.matrices.emplace_back(kernels::WeightFormat::int8_g32, 8, 64);
@@ -142,7 +121,7 @@ void WeightPartsTest::memory_is_that_of_the_names() {
   const auto model = open_model(tests::family_path(family.toStdString()));
   QVERIFY(model.has_value());
   for (const WeightStorage& storage : storages()) {
-    tests::CountingBackend backend(kernels::make_cpu_backend({.n_threads = 1}));
+    tests::DeferredBackend backend(kernels::make_cpu_backend({.n_threads = 1}));
     auto decoder = Decoder::create(backend, model->config, storage, kLength);
     QVERIFY(decoder.has_value());
     QVERIFY(decoder->weight_bytes() > 0);
@@ -172,9 +151,9 @@ void WeightPartsTest::an_image_brings_back_every_part() {
   const ContentHash key = hash_of("a family");
   QVERIFY(write_entry(file.handle(), key, loaded.image(), *backend, {}).has_value());
   QVERIFY(read_entry(file.handle(), key, restored.image(), *other, {}).has_value());
-  const std::vector<float> want = logits_of(std::move(backend), std::move(loaded));
+  const std::vector<float> want = tests::logits_of(std::move(backend), std::move(loaded), kTokens);
   QVERIFY(std::any_of(want.begin(), want.end(), [&](float logit) { return logit != want.front(); }));
-  QVERIFY(logits_of(std::move(other), std::move(restored)) == want);
+  QVERIFY(tests::logits_of(std::move(other), std::move(restored), kTokens) == want);
 }
 
 /// A new member with weights fails here until for_each_part names it. RoPE tables are computed, not loaded.

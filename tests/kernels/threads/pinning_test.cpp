@@ -83,7 +83,6 @@ class PinningTest : public QObject {
   }
 
   void the_system_tells_which_threads_are_pinned() {
-    if (allowed_cpus().size() < 2) QSKIP("skipped: with one processor every thread counts as pinned");
     const auto before = pinned_cpus();
     QVERIFY(before.has_value());
     const int cpu = allowed_cpus().back();
@@ -98,9 +97,10 @@ class PinningTest : public QObject {
       const auto during = pinned_cpus();
       may_end.count_down();
       QVERIFY(during.has_value());
-      QCOMPARE(std::count(during->begin(), during->end(), cpu), std::count(before->begin(), before->end(), cpu) + 1);
+      const std::ptrdiff_t expected = allowed_cpus().size() > 1 ? 1 : 0;
+      QCOMPARE(std::count(during->begin(), during->end(), cpu), std::count(before->begin(), before->end(), cpu) + expected);
     }
-    QCOMPARE(*pinned_cpus(), *before);
+    QTRY_COMPARE(*pinned_cpus(), *before);  // the system lists a joined thread for a moment longer
   }
 
   /// A machine with at least four cores pins the first pool; no machine pins two threads to one core.
