@@ -98,7 +98,7 @@ const std::vector<DropIn> kDropIns{
     {"tests/fuzz", "tests/fuzz/targets.cpp", true},
 };
 
-/// What one LATHE_TABLE lists.
+/// The type and the entries of one LATHE_TABLE.
 struct Listed {
   std::string type;
   std::set<std::string> entries;

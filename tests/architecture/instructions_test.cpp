@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kTiles = "%tmm";
 constexpr std::string_view kBf16 = "vdpbf16ps|vcvtne2?ps2?bf16|vcvtneps2bf16";
 constexpr std::string_view kVnni = "vpdpbusds?|vpdpwssds?";
-// Of these two sets; without {vex} it is the one of AVX-512.
+// AVX-512 VNNI and AVX-VNNI both have these instructions; the disassembler writes {vex} before those of AVX-VNNI.
 constexpr std::string_view kWideVnni = "^ *[0-9a-f]+:.(vpdpbusd|vpdpwssd)";
 constexpr std::string_view kVexVnni = "\\{vex\\} vpdpbusd";
 constexpr std::string_view kHalf = "%ymm";

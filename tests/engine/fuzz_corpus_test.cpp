@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fuzzing began with and what it found, fed again: tests/fuzz/corpus/TARGET/*.
+// Replays the corpus of the fuzz targets, tests/fuzz/corpus/TARGET/*: first inputs and inputs that fuzzing found.
 #include <QTest>
 #include <filesystem>
 #include <set>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model writes, through every format of tool calls and reasoning: cut in pieces it must say the same as whole.
+// Fuzz target of the answer parsers: text goes through every format of tool calls and reasoning, and cut in pieces it must
+// give the same as whole.
 #include <cstdlib>
 
 #include "tests/fuzz/targets.h"

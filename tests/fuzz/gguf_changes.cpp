@@ -15,7 +15,7 @@ namespace {
 using Value = GgufParts::Value;
 using Tensor = GgufParts::Tensor;
 
-/// Of a type an item that is as long as it must be.
+/// A random item of a type, as long as the type requires.
 std::string item_of(std::uint32_t type, Dice& dice) {
   if (type == GgufParts::kText) {
     std::string text = "a";
@@ -84,7 +84,7 @@ constexpr void (*kOfValues[])(Value&, Dice&) = {change_item,  change_item,   cha
 constexpr void (*kOfTensors[])(Tensor&, Dice&) = {change_dims, change_type_of, change_type_of,
                                                   make_whole,  move,           rename_tensor};
 
-/// What concerns no single value and no single tensor.
+/// Changes the file as a whole: its lists, counts, version or data.
 void change_whole(GgufParts& parts, Dice& dice) {
   switch (dice.below(9)) {
     case 0: return dice.repeat_one(parts.values);

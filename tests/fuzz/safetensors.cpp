@@ -19,7 +19,7 @@ constexpr std::string_view kTypes[] = {"F32", "F16", "BF16", "I8", "F4", "F6_E2M
 void read(std::span<const std::byte> file) {
   const auto tensors = engine::parse_safetensors(file, "fuzz.safetensors");
   if (!tensors) return;
-  // What was accepted can be read from the first byte to the last.
+  // Accepted tensors can be read from the first byte to the last.
   unsigned sum = 0;
   for (const engine::StoredTensor& tensor : *tensors) {
     if (!tensor.bytes.empty()) sum += std::to_integer<unsigned>(tensor.bytes.front() ^ tensor.bytes.back());

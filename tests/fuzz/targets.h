@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strangers' bytes are fed to: every reader of a file that a user may have got from anywhere, and of what a model
-// wrote.
+// Fuzz targets: every reader of a file that a user may have got from anywhere, and the parsers of a model's answers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does with a tokenizer that has been accepted.
+// use_tokenizer(): encodes and decodes with a tokenizer that was accepted, as a program does.
 #pragma once
 
 #include <cstdlib>

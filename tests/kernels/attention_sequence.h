@@ -52,7 +52,7 @@ class Sequence {
     backend.kv_write(layer_, k_.view(), v_.view(), slots);
   }
 
-  /// Of all that follows; the scale is the usual one.
+  /// Sets the form of all calls that follow; the scale stays 1 / sqrt(head_dim).
   void set_form(const AttentionForm& form) { form_ = form; }
 
   /// body(q, batch, form) of rows [begin, end) as the last tokens of a context that ends there.

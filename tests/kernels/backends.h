@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tests share: one row of data for each instruction set, packing, and bitwise comparison.
+// Helpers that the kernel tests share: one row of data for each instruction set, packing, and bitwise comparison.
 #pragma once
 
 #include <QTest>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parser of answers says of a text, as one line, for tests.
+// AnswerParts: the parts that a parser of answers finds in a text, as one line.
 #pragma once
 
 #include <algorithm>

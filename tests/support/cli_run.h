@@ -17,7 +17,7 @@ struct CliRun {
 
 /// `input` is what the command finds on standard input. The profile is a temporary folder, gone afterwards.
 CliRun run_cli(std::vector<std::string> arguments, const std::string& input = {});
-/// What it wrote on stdout. The test ends where it failed, or wrote something else.
+/// The JSON that the run wrote on stdout. The test ends where the run failed, or wrote something else.
 engine::Json json_of(const CliRun& run);
 
 }  // namespace lathe::tests

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What linear() with weights in codes gives by its definition: both sides rounded to codes, the sum of products exact.
+// The product that linear() with weights in codes gives by its definition: both sides rounded to codes, the sum of products
+// exact.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ const std::vector<kernels::WeightFormat>& coded_formats();
 /// The codes of a tensor, made by the calling thread.
 kernels::TensorCodes codes_of(kernels::WeightFormat format, const kernels::TensorView& weights);
 
-/// What `got` [m, n] lacks of x * weights^T + bias, in f32: relative to the largest result. Of formats with minimums, whose
-/// scales and minimums take away from each other, relative to the largest sum of terms that do not. `bias` may be empty.
+/// The largest error of `got` [m, n] against x * weights^T + bias, in f32, relative to the largest result. For formats with
+/// minimums, where terms of scales and minimums cancel, it is relative to the largest sum of their magnitudes. `bias` may be
+/// empty.
 double error_of_product(kernels::WeightFormat format, const kernels::TensorView& got, const kernels::TensorView& x,
                         const kernels::TensorView& weights, const kernels::TensorView& bias = {});
 /// The most that may be. Sums of a group of whole numbers are exact, those of floats are not.

@@ -21,7 +21,8 @@ struct HandClock final : engine::Clock {
   std::shared_ptr<std::atomic<std::int64_t>> time_ns;
 };
 
-/// What most tests of the loop use: 64 tokens of vocabulary, 64 blocks of 4 tokens, a context of 200.
+/// Options of a Harness; the defaults suit most tests of the loop: a vocabulary of 64, 64 blocks of 4 tokens, a context of
+/// 200.
 struct HarnessOptions {
   engine::EngineOptions engine;  ///< max_num_seqs, max_num_batched_tokens, max_queue, seed, caching, chunking
   std::int64_t vocab_size = 64;

@@ -14,7 +14,7 @@
 
 namespace lathe::tests {
 
-/// What a test tells the runner and learns from it; shared by both. Set the plain fields before the engine starts.
+/// The settings and the observations of a FakeRunner, shared with the test. Set the plain fields before the engine starts.
 struct FakeScript {
   std::function<void(const engine::BatchPlan&)> before_run;  ///< on the engine's thread, may block it
   std::int32_t eos_id = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the test's own process holds, read apart from the engine's way of reading it.
+// Memory of the test's own process, read independently of the engine.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ class RunnerDriver {
 
 using Logits = std::vector<std::vector<float>>;
 
-/// Of a text that is the same for all checkpoints, in one step.
+/// The logits of one step over a text that is the same for all checkpoints.
 Logits logits_of(const std::string& path, const RunnerChoice& choice);
 /// Infinite for other sizes and for what is no number.
 double largest_difference(const Logits& a, const Logits& b);

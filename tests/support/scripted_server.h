@@ -12,7 +12,7 @@
 
 namespace lathe::tests {
 
-/// What has come: "POST", "/v1/completions", and the body.
+/// A request that came: "POST", "/v1/completions", and the body.
 struct ScriptedRequest {
   std::string method, path, body;
 };

@@ -33,9 +33,9 @@ class ServerFixture {
   void load(const FakeModel& model);
   /// Waits until the newest row of the table of requests has this status, at most 20 s.
   bool wait_for_row(app::RequestStatus status) const;
-  /// What requests and connections left behind, and whether a good request on a new connection is served: empty when all is
-  /// as it was. `key_fields`: header lines that it needs. Waits for what is on its way. Requires: a model, not paused; every
-  /// client of the test is closed.
+  /// Describes open connections, active requests, used blocks, or a good request on a new connection that is not served;
+  /// empty when all is as it was. `key_fields`: header lines that the good request needs. Waits for requests on their way.
+  /// Requires: a model, not paused; every client of the test is closed.
   std::string leftovers(const std::string& key_fields = {}) const;
 
  private:
@@ -47,7 +47,7 @@ class ServerFixture {
   std::unique_ptr<app::Server> server_;
 };
 
-/// Of this process.
+/// The number of open file descriptors of this process.
 int n_open_descriptors();
 
 /// A chat request of one user message; `more` fields are added.

@@ -12,7 +12,7 @@ namespace lathe::tests {
 
 struct WrittenFamily {
   std::string_view name;
-  /// Of the message with which the checkpoint as it is is not written. Empty: it is.
+  /// A part of the message that refuses to write the checkpoint as it is. Empty: it is written.
   std::string_view refused{};
   bool is_written = true;  ///< at least with what `unsaid` takes away
   /// Merged into config.json: what the format leaves out.

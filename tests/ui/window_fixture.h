@@ -55,7 +55,7 @@ class WindowFixture {
     return window->findChild<T*>(QLatin1String(name));
   }
   void type(const QString& text) { find<QPlainTextEdit>("composer.field")->setPlainText(text); }
-  /// What the click removed is gone when it returns, as it is long before a user's next one.
+  /// Widgets that the click removed are gone when it returns, as they are long before a user's next click.
   void click(const char* name) {
     QTest::mouseClick(find<QAbstractButton>(name), Qt::LeftButton);
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);

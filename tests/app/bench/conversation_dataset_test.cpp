@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users say in every form of file that is read.
+// Tests of reading the turns of users from every form of file.
 #include "app/bench/conversation_dataset.h"
 
 #include <QTemporaryDir>

@@ -90,7 +90,7 @@ class MachineWatchTest : public QObject {
     QVERIFY(warned(watch).find("50 % of the processors have a governor") != std::string::npos);
   }
 
-  /// Of 200 ticks 190 were busy, 160 of them ours: others had 15 %.
+  /// 190 of 200 ticks were busy, 160 of them by this program: other programs took 15 %.
   void what_others_take_is_told() {
     const Machine machine;
     MachineWatch watch(machine.root());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a load took, beside its estimate, as commands say it.
+// Tests of the text in which commands report the memory that a load took and its estimate.
 #include "app/cli/memory_text.h"
 
 #include <QTest>

@@ -164,7 +164,7 @@ class QualityCommandsTest : public QObject {
                          "bitsandbytes_4bit), --keep-head (the output head is not quantized anyway)"));
     QCOMPARE(warning(with(eval, {"--keep-head", "--quantization", "int8_g32"})), std::string());
     QCOMPARE(warning(with(eval, {"--keep-head", "--quiet"})), std::string());
-    // What one of several is changed by has an effect.
+    // An option has an effect if it changes one of several quantizations or policies.
     const std::vector<std::string> compare = {"eval", "compare", tiny_model_path(), "--dataset", list(), "--quantizations"};
     QCOMPARE(warning(with(compare, {"none,int8_g32", "--keep-head"})), std::string());
     QVERIFY(!warning(with(compare, {"none", "--keep-head"})).empty());

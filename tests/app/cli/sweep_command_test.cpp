@@ -70,7 +70,7 @@ class SweepCommandTest : public QObject {
     const Json of_plan = json_of(sweep({"--json", "--model", tiny_model_path()}, {plan}))["plan"];
     QCOMPARE(lathe::engine::dump_json(of_plan), lathe::engine::dump_json(of_flags));
     QVERIFY(of_plan["sampling"]["temperature"] == "0" && of_plan["options"]["max_num_seqs"] == "20");
-    // What the plan says itself stays.
+    // Values that the plan sets itself stay.
     const std::string narrow = file(
         "narrow.json",
         R"({"options": {"max_num_seqs": 4}, "sampling": {"temperature": 0.5}, "variables": [{"name": "concurrency", "values": [20]}]})");

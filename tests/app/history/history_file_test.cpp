@@ -42,7 +42,7 @@ struct Profile {
   }
 };
 
-/// What SQLite says of the whole file: "ok".
+/// The verdict of SQLite's integrity check on the whole file; "ok" for a good one.
 std::string integrity_of(const std::string& file) {
   sqlite3* connection = nullptr;
   sqlite3_stmt* statement = nullptr;

@@ -53,7 +53,7 @@ struct BareServer {
   std::unique_ptr<app::Server> server = app::make_server(*models, *requests, *log);
 };
 
-/// What GET /version answers over ::1, up to the end of the connection.
+/// The answer to GET /version over ::1, up to the end of the connection.
 std::string got_over_ipv6(std::uint16_t port) {
   const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in6 address{};

@@ -31,7 +31,7 @@ struct Folder {
     content << stream.rdbuf();
     return content.str();
   }
-  /// What was set aside.
+  /// The names of the files that were set aside.
   std::vector<std::string> bad_files() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(path)) {

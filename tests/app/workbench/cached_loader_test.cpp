@@ -82,7 +82,7 @@ class CachedLoaderTest : public QObject {
   }
 
  private:
-  /// Of `lathe complete` with a profile of this test.
+  /// The use of the packed cache by `lathe complete` with a profile of this test.
   std::string use_of(const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"complete",       "--model",           tests::tiny_model_path(),
                                        "--quantization", "bitsandbytes_4bit", "--prompt",

@@ -14,7 +14,7 @@ using lathe::app::EndWatch;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-/// What a process of its own does; a watch that bites ends it before it returns.
+/// The behaviour of a child process: a watch that expires ends the process before `live` returns.
 struct Life {
   std::string_view name;
   void (*live)();

@@ -32,7 +32,7 @@ double ms_of(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Of all threads of this process, so that other programs' share of the machine does not count.
+/// CPU time of all threads of this process, so that other programs' share of the machine does not count.
 double cpu_ms_of(const std::function<void()>& work) {
   const auto now_ms = [] {
     timespec now{};

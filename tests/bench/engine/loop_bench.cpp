@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step costs around the model: scheduler, sampler of a tiny vocabulary, detokenizer, events and handles.
+// The cost of a step around the model: scheduler, sampler of a tiny vocabulary, detokenizer, events and handles.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler costs a step, by number of sequences and length of their contexts. Target: < 20 us at 256 sequences.
+// The cost of the scheduler per step, by number of sequences and length of their contexts. Target: < 20 us at 256 sequences.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in memory: pages count from their first use, files never, and a load is divided without counting a byte twice.
+// Tests of resident memory: pages count from their first use, files never, and the parts of a load count no byte twice.
 #include "engine/base/resident_memory.h"
 
 #include <sys/mman.h>

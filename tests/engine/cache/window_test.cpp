@@ -20,7 +20,7 @@ void compute(PagedCache& cache, BlockTable& table, const Ids& tokens, int n) {
   cache.drop_behind_window(table, n);
 }
 
-/// What the next row sees is held, and so is a full block where something is given back.
+/// True if the blocks that the next row attends to are held, and at least one full block where blocks were given back.
 bool holds_what_is_seen(const BlockTable& table, int n_computed, std::int64_t window, int block_size) {
   const std::int64_t first_seen = std::max<std::int64_t>(0, n_computed + 1 - window);
   for (std::int64_t i = first_seen / block_size; i < std::ssize(table.blocks); ++i) {
@@ -135,7 +135,7 @@ void WindowTest::retracting_forgets_what_was_given_back() {
   QCOMPARE(cache.match(count_from(0, 65), "").n_blocks, 0);
   QCOMPARE(cache.pool().n_cached(), 0);
   QCOMPARE(cache.pool().n_free(), 32);
-  // What was adopted is another's work and stays.
+  // Adopted blocks were computed by another sequence and stay cached.
   BlockTable second;
   compute(cache, table, count_from(0, 32), 32);
   cache.release(table);

@@ -130,7 +130,7 @@ class EmbedderTest : public QObject {
     QCOMPARE(decoder->info().n_dimensions, std::int64_t{48});
   }
 
-  /// What reads in order may come in parts; the vector is the same.
+  /// A causal model may read a text in parts; the vector is the same.
   void a_text_in_parts_has_the_same_vector() {
     const Json answer = read_json_file(fixture("embeddings/qwen2.json"))[2];
     EngineOptions options = options_for("families/qwen2");

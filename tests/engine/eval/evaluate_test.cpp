@@ -46,7 +46,7 @@ double defined_nll(const EvalPlan& plan, std::int64_t* n_tokens) {
   return sum / static_cast<double>(*n_tokens);
 }
 
-/// Of the first 100 stories, of which a window holds 512 tokens. Sums and cache in f32.
+/// Perplexity of the first 512 tokens of each of the first 100 stories. Sums and cache are in f32.
 double perplexity_of_stories(const std::string& model) {
   QFile file(QString::fromStdString(tests::shared_path("data/eval/tinystories_1000.json")));
   if (!file.open(QIODevice::ReadOnly)) return 0;
@@ -90,7 +90,7 @@ class EvaluateTest : public QObject {
     QVERIFY(of_codes != of_folder && std::fabs(of_codes / of_folder - 1) < 0.005);
   }
 
-  /// What is given is read and not predicted: both parts of a text together lose what the whole text loses.
+  /// The given text is read and not predicted: the losses of both parts of a text add up to the loss of the whole text.
   void what_is_given_is_not_predicted() {
     const EvalPlan whole{.texts = {"the little dog ran home"}, .protocol = EvalProtocol::cut};
     const EvalPlan front{.texts = {"the little dog"}, .protocol = EvalProtocol::cut};

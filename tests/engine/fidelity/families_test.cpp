@@ -190,7 +190,7 @@ class FamiliesTest : public QObject {
   void gguf_files_say_the_same();
 
  private:
-  /// Of a family on all instruction sets.
+  /// Results of one family on all instruction sets.
   struct Verdicts {
     enum Column { greedy, one_by_one, chunked, in_company, in_gguf, n_columns };
     double error = 0;

@@ -34,7 +34,7 @@ std::string sha256(std::span<const T> numbers) {
   return QCryptographicHash::hash(bytes, QCryptographicHash::Sha256).toHex().toStdString();
 }
 
-/// Of the numbers as a package has them, which computes in that type: rounded once.
+/// SHA-256 of the numbers as the package computes them, rounded once to its type.
 std::string sha256_in(const std::string& dtype, std::span<const float> numbers) {
   if (dtype == "float32") return sha256(numbers);
   std::vector<std::uint16_t> rounded(numbers.size());

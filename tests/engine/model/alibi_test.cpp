@@ -14,7 +14,7 @@ class AlibiTest : public QObject {
              (std::vector<float>{0.5F, 0.25F, 0.125F, 1.F / 16, 1.F / 32, 1.F / 64, 1.F / 128, 1.F / 256}));
   }
 
-  /// Of 3 heads two are those of 2, the third is the first of 4.
+  /// With 3 heads, two slopes are those of 2 heads, and the third is the first of 4 heads.
   void between_powers_of_two_comes_every_second_of_the_next() {
     QCOMPARE(alibi_slopes(3, 8), (std::vector<float>{1.F / 16, 1.F / 256, 0.25F}));
   }

@@ -30,7 +30,7 @@ engine::EngineOptions options_of(const std::string& quantization) {
   return options;
 }
 
-/// Of the difference, relative to what differs from the mean of `want`.
+/// The norm of the difference, relative to the norm of the deviations of `want` from its mean.
 double distance(const std::vector<float>& got, const std::vector<float>& want) {
   double mean = 0, wrong = 0, all = 0;
   for (const float logit : want) mean += logit / static_cast<double>(want.size());

@@ -184,7 +184,7 @@ class CachedWeightsTest : public QObject {
     const auto got = load_runner(*opened, tokenizer_of(*opened).get(), options_for(kWays[3]), stop, folder());
     QVERIFY(!got && got.error().code == ErrorCode::cancelled);
     QVERIFY(names().empty());
-    // Of an entry that is there as well, and it stays.
+    // An entry that exists stays when a later load is cancelled.
     QVERIFY(load(options_for(kWays[3]), folder())->cache.use == PackedCacheUse::stored);
     QVERIFY(load_runner(*opened, tokenizer_of(*opened).get(), options_for(kWays[3]), stop, folder()).error().code ==
             ErrorCode::cancelled);

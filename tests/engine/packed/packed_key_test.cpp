@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an entry is found by: everything that changes what is packed, and nothing else.
+// Tests of the key of an entry: everything that changes the packed weights changes the key, and nothing else does.
 #include "engine/packed/packed_key.h"
 
 #include <QFile>
@@ -60,7 +60,7 @@ class PackedKeyTest : public QObject {
     QVERIFY(recipe(quantized(), kernels::Dtype::f32, true) != recipe(quantized()));
   }
 
-  /// What is of another quantization.
+  /// Options of another quantization have no effect on the key.
   void options_without_effect_do_not() {
     const auto is_same_with = [](std::string_view quantization, std::string_view name, std::string_view value) {
       EngineOptions options = quantized(quantization);

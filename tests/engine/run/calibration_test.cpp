@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a calibration sees of a model, and what smoothing makes of a model whose activations have outliers.
+// Tests of the activations that a calibration collects, and of smoothing on a model whose activations have outliers.
 #include "engine/run/calibration.h"
 
 #include <QTest>
@@ -176,7 +176,7 @@ class CalibrationTest : public QObject {
     }
   }
 
-  /// What the method is for. An outlier takes most of its token's 8 bits, unless the weights take it in.
+  /// Smoothing moves outliers into the weights; without it, an outlier takes most of its token's 8 bits.
   void outliers_cost_nothing_once_they_are_smoothed() {
     tests::TinyModelCopy copy;
     const std::vector<float> plain = logits_of(copy.path(), "none");

@@ -10,7 +10,7 @@ using namespace lathe;
 
 namespace {
 
-/// Of the last n_rows of a context of 320 tokens.
+/// The number of times that all threads synchronize in a step of the last n_rows of a context of 320 tokens.
 std::int64_t meetings(tests::RunnerDriver& driver, std::size_t n_rows) {
   auto& backend = static_cast<kernels::CpuBackend&>(driver.backend());
   std::vector<std::int32_t> tokens(320);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the options name is opened, or refused with what this machine has.
+// Tests of open_backend(): the backend that the options name is opened, or the error lists what this machine has.
 #include "engine/run/open_backend.h"
 
 #include <QTest>

@@ -46,7 +46,7 @@ bool fits(const std::vector<int>& counts, const std::vector<double>& expected) {
   return chi_squared < critical_value(n_bins - 1);
 }
 
-/// What the candidates' probabilities become when all others are dropped.
+/// The probabilities of the candidates that `keep` selects, normalised after all others are dropped.
 std::vector<double> kept(std::vector<double> p,
                          const std::function<bool(std::size_t rank, double before, double value)>& keep) {
   std::vector<std::size_t> order(p.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each sampling parameter does to a row.
+// Tests of the effect of each sampling parameter on a row of logits.
 #include <QTest>
 #include <cmath>
 #include <limits>

@@ -145,7 +145,7 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(!made->config.tied_embeddings);
   }
 
-  /// What is left between the two is the rounding of activations, and the scalar reference has none.
+  /// The two differ only by the rounding of activations, and the scalar reference rounds none.
   void the_new_checkpoint_computes_what_the_codes_do() {
     const EngineOptions options = options_of("int8_g64");
     QVERIFY(engine::convert_checkpoint(options, {.output = path("int8")}, {}).has_value());
@@ -154,7 +154,7 @@ class ConvertCheckpointTest : public QObject {
     QCOMPARE(coded.greedy(prompt, 20), written.greedy(prompt, 20));
   }
 
-  /// What was scaled before it was rounded is scaled back: norms stay, and weights are near what they were.
+  /// Weights that were scaled before they were rounded are scaled back: norms stay, and weights are near what they were.
   void smoothed_weights_lie_in_the_scale_that_they_came_in() {
     const EngineOptions options = options_of("smoothquant");
     std::vector<std::int64_t> seen;
@@ -251,7 +251,8 @@ class ConvertCheckpointTest : public QObject {
     QVERIFY(engine::open_model(path("twice")).has_value());
   }
 
-  /// What codes stand for has more digits than bf16: who gets fewer is told so, whoever chose the codes and the type.
+  /// The numbers of codes have more digits than bf16: the report says where they are rounded to bfloat16, whether an option
+  /// or the checkpoint chose that type.
   void numbers_of_codes_that_are_rounded_again_are_counted() {
     const auto noted = [&](const char* output, const EngineOptions& options) {
       const auto report = engine::convert_checkpoint(options, {.output = path(output)}, {});

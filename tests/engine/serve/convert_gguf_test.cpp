@@ -382,7 +382,7 @@ void ConvertGgufTest::named_templates_come_back() {
   }
 }
 
-/// Those of config.json, of generation_config.json and of the tokenizer.
+/// The end tokens are those of config.json, of generation_config.json and of the tokenizer.
 void ConvertGgufTest::every_end_of_an_answer_comes_back() {
   const TinyModelCopy folder;
   folder.set_config("eos_token_id", {2, 5});

@@ -20,7 +20,7 @@ std::shared_ptr<FakeScript> with_eos(int period) {
   return script;
 }
 
-/// What the answer says, without its special tokens; half characters become U+FFFD.
+/// The text of the answer without its special tokens; half characters become U+FFFD.
 std::string text_of(const Harness& harness, const std::vector<std::int32_t>& ids) {
   return repaired_utf8(harness.engine->tokenizer().decode(ids, true));
 }

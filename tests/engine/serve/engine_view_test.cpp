@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others see of an engine: snapshots, counters, histograms, events, times; and whose numbers are random.
+// Tests of the observable state of an engine: snapshots, counters, histograms, events and times; and of its random seeds.
 #include <QObject>
 #include <QtTest>
 

@@ -75,7 +75,7 @@ void add_mlp(Fp8Weights& weights, const std::string& name, std::int64_t inner) {
   weights.add_blocks(name + ".down_proj", kHidden, inner);
 }
 
-/// Of 4 heads: 12 plain numbers and 8 that turn, 10 of V; ranks 20 and 24.
+/// Latent attention with 4 heads: 12 dimensions without RoPE and 8 with RoPE, 10 of V; ranks 20 (Q) and 24 (KV).
 void add_latent_attention(Fp8Weights& weights, const std::string& name) {
   weights.add_blocks(name + ".q_a_proj", 20, kHidden);
   weights.add_numbers(name + ".q_a_layernorm.weight", {20}, 1);
@@ -168,7 +168,7 @@ void Fp8BlocksTest::tokens_are_those_of_the_numbers() {
   }
 }
 
-/// What was done before: numbers rounded to the type of the checkpoint. Each token is its best but for that rounding.
+/// With weights decoded to bf16 instead of kept as codes, each token is still the best one, up to that rounding.
 void Fp8BlocksTest::sixteen_bits_give_tokens_as_good() {
   const std::string path = quantized_path("fp8-block-128");
   std::vector<std::int32_t> context{3, 17, 42, 8, 61};

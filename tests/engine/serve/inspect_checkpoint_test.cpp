@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint is said to be before it is loaded, and the fit estimate.
+// Tests of inspect_checkpoint(), which describes a checkpoint before it is loaded, and of the fit estimate.
 #include <sys/stat.h>
 
 #include <QTest>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which chat template a model is loaded with, and which formats of answers belong to it.
+// Tests of the chat template that a model is loaded with, and of the answer formats that belong to it.
 #include <QTest>
 
 #include "engine/api/engine.h"

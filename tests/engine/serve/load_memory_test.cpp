@@ -88,7 +88,7 @@ void LoadMemoryTest::E3_any_large_allocation_of_a_load_may_fail() {
   QCOMPARE(ask(**engine, greedy_request({1, 5, 9}, 3)).ids().size(), std::size_t{3});
 }
 
-/// What the cache and the weights take is asked of the system, not of the heap.
+/// Memory for the cache and the weights comes from the system, not from the heap.
 void LoadMemoryTest::E3_the_system_may_have_no_memory_left() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   QSKIP("skipped: sanitizers need address space of their own");

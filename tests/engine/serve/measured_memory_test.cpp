@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a load took, as the kernel counts it: by parts, in all, and the second time as the first.
+// Tests of the memory that a load took, as the kernel counts it: by parts, in all, and the same for a second load.
 #include <malloc.h>
 
 #include <QTest>
@@ -62,7 +62,7 @@ void MeasuredMemoryTest::a_second_load_is_measured_alike() {
   };
   const double first = taken();
   QVERIFY(first > 0.5);
-  // What the first left in the allocator's hands is given back, and counted again.
+  // Memory that the first load left in the allocator is given back, and counted again.
   const double second = taken();
   QVERIFY2(std::abs(second - first) < 8, qPrintable(QString("%1 %2").arg(first).arg(second)));
 }

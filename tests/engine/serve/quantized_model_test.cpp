@@ -68,7 +68,8 @@ void QuantizedModelTest::inspect_says_what_becomes_of_the_weights() {
   const bool is_told = std::any_of(info->warnings.begin(), info->warnings.end(), [](const std::string& warning) {
     return warning.starts_with("quantized weights of ") && warning.find("become bfloat16 of ") != std::string::npos;
   });
-  // Of each matrix in an order of its own those that stand alone stay: o and down.
+  // In gptq-4bit-ordered every matrix has an input order of its own: only those that share no input keep their codes (o and
+  // down).
   QCOMPARE(is_told, kept.isEmpty() || name == QLatin1String("gptq-4bit-ordered"));
   engine::EngineOptions as_stored, widened;
   widened.dtype = "bfloat16";

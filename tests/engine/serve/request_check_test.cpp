@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused at submit, with numbers in the message; what is accepted can never wait forever.
+// Tests of the check at submit: refusals have numbers in the message, and an accepted request can never wait forever.
 #include <QObject>
 #include <QtTest>
 

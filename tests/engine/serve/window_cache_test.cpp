@@ -91,7 +91,7 @@ std::vector<Answer> answers_to(engine::Engine& engine, const std::vector<engine:
   return answers;
 }
 
-/// Those with equal beginnings are answered as from a cache that loses nothing.
+/// Requests with equal beginnings are answered as from a cache that loses nothing.
 void check_answers(Harness& harness) {
   const auto requests = requests_with_equal_beginnings();
   const auto answers = answers_to(*harness.engine, requests);

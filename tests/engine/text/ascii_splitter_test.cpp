@@ -19,8 +19,8 @@ std::vector<TextRange> matches_of(const Regex& regex, std::string_view text) {
 }
 
 std::string random_text(std::mt19937& random) {
-  // What the patterns tell apart, and characters beyond ASCII that are letters, digits and spaces of theirs; U+017F and
-  // U+212A are s and k in another case.
+  // The parts are the cases that the patterns distinguish, with letters, digits and spaces beyond ASCII; U+017F and U+212A
+  // are s and k in another case.
   constexpr std::string_view kParts[] = {" ",        " ",        "  ",
                                          "\n",       "\r",       "\t",
                                          "\x0B",     "'",        "'",

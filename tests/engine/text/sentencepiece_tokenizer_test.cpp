@@ -233,7 +233,7 @@ class SentencePieceTokenizerTest : public QObject {
     std::vector<std::int32_t> expected;
     std::int64_t n_words = 0;
     for (; text.size() < 100'000; ++n_words) {
-      // Of different lengths, with double spaces, line ends and marks that the text itself holds.
+      // Words differ in length, some after double spaces, some with line ends or with the space marker U+2581 itself.
       std::string word = n_words % 5 == 0 ? "or\nor" : std::string(1 + static_cast<std::size_t>(n_words) % 11, 'z');
       if (n_words % 7 == 0 || has_wide_piece) word = "hello";
       if (n_words % 13 == 0 && !trims && !has_wide_piece) word += "\xE2\x96\x81";

@@ -71,7 +71,7 @@ class WordPatternsTest : public QObject {
     }
   }
 
-  /// What llama.cpp reads where a converter did not know the vocabulary.
+  /// llama.cpp uses the default pattern where a converter did not know the vocabulary.
   void the_default_cuts_punctuation_and_numbers() {
     QCOMPARE(words_of("default", "a 12345, x`y"), (std::vector<std::string>{"a", " ", "123", "45", ",", " x", "`", "y"}));
   }

@@ -23,7 +23,7 @@ std::unique_ptr<Backend> amx_backend(int n_threads = 2) {
 
 float rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
 
-/// Of one product: even and odd k are added up apart, in f32, and then added to the sum.
+/// Adds one product of tiles to `sum`: even and odd k are summed apart, in f32, and then added to it.
 float plus_product(float sum, const float* x, const std::uint16_t* w, std::int64_t n) {
   float even = 0, odd = 0;
   for (std::int64_t k = 0; k < n; k += 2) {
@@ -98,7 +98,7 @@ class AmxBf16Test : public QObject {
     }
   }
 
-  /// Of much x a block of k meets all panels before the next: the sums go on from the output.
+  /// With many rows of x, a block of k is multiplied with all panels before the next: sums continue from the output.
   void blocks_of_k_go_on_from_the_output() {
     const auto backend = amx_backend();
     RandomNumbers numbers(3);
@@ -172,7 +172,7 @@ class AmxBf16Test : public QObject {
     }
   }
 
-  /// What gate and up give is packed for down chunk by chunk, and the bits are those of the products one by one.
+  /// Intermediate activations are packed for down chunk by chunk, and the bits are those of the products one by one.
   void an_mlp_is_its_products() {
     const auto backend = amx_backend();
     RandomNumbers numbers(8);

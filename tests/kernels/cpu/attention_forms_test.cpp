@@ -47,7 +47,7 @@ class AttentionFormsTest : public QObject {
     for (const Dtype dtype : kKvDtypes) QVERIFY(error_of(*backend, kGrouped, 100, dtype, {.window = 33}) <= kTolerance);
   }
 
-  /// What lies before the window is not read: no part of a long context, and no window of a part.
+  /// Tokens before the window are not read: neither whole parts of a long context nor the first tokens of a part.
   void windows_leave_long_contexts_alone_data() { add_isa_rows(); }
   void windows_leave_long_contexts_alone() {
     const auto backend = backend_of_row(3);
@@ -104,7 +104,7 @@ class AttentionFormsTest : public QObject {
     }
   }
 
-  /// Of an encoder every row sees the whole text.
+  /// In an encoder, every row attends to the whole text.
   void rows_without_order_equal_the_reference_data() { add_isa_rows(); }
   void rows_without_order_equal_the_reference() {
     const auto backend = backend_of_row(3);

@@ -14,7 +14,7 @@ namespace {
 
 const TensorView kNoBias;
 
-/// Of random weights and activations.
+/// The error of linear() with random weights and activations.
 double error_of(Backend& backend, WeightFormat format, std::int64_t m, std::int64_t n, std::int64_t k, bool has_bias) {
   RandomNumbers numbers(static_cast<std::uint64_t>(m * 1'000'003 + n * 1009 + k));
   const RandomTensor weights(Dtype::f32, {n, k}, numbers);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What codes stand for where they are multiplied, and the bytes that they take.
+// Tests of the numbers that codes represent where they are multiplied, and of the bytes that they take.
 #include <cmath>
 #include <vector>
 

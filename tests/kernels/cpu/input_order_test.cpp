@@ -14,7 +14,7 @@ using namespace lathe::tests;
 namespace {
 
 const TensorView kNoBias;
-// Those of formats that do not round activations by rows.
+// Formats that do not round activations by whole rows.
 constexpr WeightFormat kFormats[] = {
     WeightFormat::int4_g32,      WeightFormat::int4_g64,       WeightFormat::int4_g128,     WeightFormat::int4_g32_asym,
     WeightFormat::int4_g64_asym, WeightFormat::int4_g128_asym, WeightFormat::int8_g32,      WeightFormat::int8_g64,
@@ -70,7 +70,7 @@ RandomTensor defined_product(WeightFormat format, const TensorView& x, const Ten
 
 bool multiplies_bytes(WeightFormat format) { return format != WeightFormat::f32 && format != WeightFormat::bf16; }
 
-/// What rounding x leaves, as in `lathe selftest`.
+/// The relative error that rounding x causes, as in `lathe selftest`.
 double tolerance_of(WeightFormat format, std::string_view isa) {
   if (multiplies_bytes(format)) return 2e-2;
   return format == WeightFormat::bf16 && rounds_to_bf16(isa) ? 1e-2 : 2e-5;
@@ -207,7 +207,7 @@ class InputOrderTest : public QObject {
     }
   }
 
-  /// Those have one scale for all that a row meets, and are in none of the lists above.
+  /// A format with one activation scale per row supports no input order, and is not in kFormats.
   void formats_that_round_whole_rows_are_known() {
     for (const WeightFormat format : {WeightFormat::int8_channel, WeightFormat::llm_int8, WeightFormat::fp8_channel}) {
       QVERIFY(rounds_whole_rows(format) &&
@@ -235,7 +235,7 @@ class InputOrderTest : public QObject {
     QVERIFY(relative_error(of_mlp.view(), want.view()) < 1e-6);
   }
 
-  /// What lies between the products of an MLP needs room of its own there, and nowhere else.
+  /// Input orders need workspace for the intermediate activations of an MLP, and reserve() allocates all of it.
   void a_step_takes_what_was_reserved_data() { add_isa_rows(); }
   void a_step_takes_what_was_reserved() {
     const auto backend = backend_of_row();

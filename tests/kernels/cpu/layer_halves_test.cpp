@@ -88,7 +88,8 @@ struct Angles {
 
 enum class HeadNormKind { none, heads, own_heads, rows };
 
-/// What makes Q, K and V, in both ways.
+/// Weights and form of a projection to Q, K and V: `form` is for project_qkv(), and by_parts() calls one operation after
+/// another.
 struct Qkv {
   Qkv(Backend& backend, WeightFormat format, std::int64_t m, HeadNormKind kind, RandomNumbers& numbers)
       : weights(Dtype::f32, {kQ + 2 * kKv, kHidden}, numbers, 0.2F),

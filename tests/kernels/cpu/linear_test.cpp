@@ -63,7 +63,8 @@ class LinearTest : public QObject {
       for (const std::int64_t n : {1, 7, 15, 16, 17, 33, 63, 100}) {
         for (const std::int64_t k : {1, 2, 3, 17, 31, 257}) {
           for (const std::int64_t m : {1, 5, 14}) {
-            // Of a few outputs all may be small beside what they add up: there roundings of x would count for anything.
+            // With few outputs, all of them may be small compared to their terms, and roundings of x would dominate: x has
+            // the bits of bf16.
             QVERIFY(error_of(*backend, format, m, n, k, false, true) <= 1e-5);
           }
         }

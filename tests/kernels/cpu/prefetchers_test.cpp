@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who fetches the weights of one row changes no bit of a result.
+// Tests that results have the same bits whether prefetch instructions or the processor fetch the weights of one row.
 #include "kernels/cpu/prefetchers.h"
 
 #include <algorithm>

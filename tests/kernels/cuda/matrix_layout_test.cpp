@@ -14,7 +14,7 @@ MatrixLayout layout_of(Storage storage, std::int64_t n, std::int64_t k, ScaleKin
   return {.n = n, .k = k, .storage = storage, .scales = scales, .group = group};
 }
 
-/// What mma.m16n8k16 takes as the number j of a thread's eight of A: its row and its k.
+/// The row and the k of number j of the eight elements of A that a thread holds in mma.m16n8k16.
 std::pair<int, int> place_of_a(int thread, int j) {
   return {thread / 4 + (j / 2 % 2 == 1 ? 8 : 0), thread % 4 * 2 + j % 2 + (j >= 4 ? 8 : 0)};
 }

@@ -58,7 +58,7 @@ class CodedRowsTest : public QObject {
     QCOMPARE(numbers_of_codes(WeightFormat::fp8_weight_only)[0x38], 1.0F);
   }
 
-  /// What a tensor becomes in a format, taken out as codes and scales and put in again, is the same numbers.
+  /// A tensor's codes and scales, taken out and put in again, give the same numbers.
   void codes_of_a_format_come_back_as_its_numbers() {
     RandomNumbers numbers(3);
     constexpr std::int64_t kRows = 3;

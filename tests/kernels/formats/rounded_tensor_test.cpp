@@ -41,7 +41,7 @@ class RoundedTensorTest : public QObject {
     QVERIFY(f16[0] == 1.00390625F && f16[2] == 0 && std::isinf(f16[3]));
   }
 
-  /// What a format gives is in that format: rounding it once more changes nothing.
+  /// Rounded weights are numbers of the format: rounding them once more changes nothing.
   void rounding_twice_is_rounding_once() {
     RandomNumbers numbers(2);
     RandomTensor source(Dtype::f32, {1, 128}, numbers);

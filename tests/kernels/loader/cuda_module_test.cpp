@@ -82,7 +82,7 @@ class CudaModuleTest : public QObject {
     QCOMPARE(std::string(why), std::string("the module of CUDA kernels belongs to another build of Lathe"));
   }
 
-  /// What this build made is the program's own: past the version, only a device can be missing.
+  /// The module of this build has the right version: past that check, only a device can be missing.
   void the_module_of_this_build_fits() {
     const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
     const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every comparison with the reference rests on: the same numbers everywhere, and an error measure that hides nothing.
+// Tests of the basis of every comparison with the reference: the same numbers everywhere, and an error measure that hides
+// nothing.
 #include "kernels/selftest/random_tensor.h"
 
 #include <QTest>

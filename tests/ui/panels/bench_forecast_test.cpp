@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window says of the time that a sweep takes, and of a sweep that runs while another page is shown.
+// Tests of the time that the window forecasts for a sweep, and of a sweep that runs while another page is shown.
 #include <QPushButton>
 #include <atomic>
 #include <future>
@@ -70,7 +70,7 @@ void BenchForecastTest::a_kept_sweep_tells_how_long_the_next_takes() {
   fixture.find<QSpinBox>("bench.output_tokens")->setValue(400);
   QVERIFY(fixture.text("bench.cost").contains("2 cells × 40 repeats</b> ≈ "));
   QVERIFY(fixture.text("bench.cost").contains(" min"));
-  // Of another format nothing is known.
+  // No rate is known for another format.
   fixture.vary("quantization", "none, int8_g32");
   QVERIFY(fixture.text("bench.cost").endsWith("time unknown until the first cell"));
   fixture.click("bench.variable.quantization.remove");

@@ -232,7 +232,7 @@ void BenchHistoryTest::what_cannot_be_compared_is_told() {
   };
   choose(a, older_);
   choose(b, other);
-  // What the sides had before may have no cell in common either.
+  // The chosen sweeps have no cell in common.
   const auto told = [&](const char* words) { return label("bench.compare.empty").contains(words); };
   QTRY_VERIFY2(told("no cells in common") && told("concurrency 1, 2, 4") && told("16, 32"),
                qPrintable(label("bench.compare.empty")));

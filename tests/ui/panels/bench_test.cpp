@@ -426,7 +426,7 @@ void BenchTest::templates_fill_the_plan() {
   QVERIFY(fixture.text("bench.cost").contains("12 cells × 3 repeats"));
 }
 
-/// Of four cells (tok/s, TTFT) = (10, 1), (20, 2), (15, 3), (30, 9) the third is beaten by the second in both.
+/// The second of the four cells (tok/s, TTFT) = (10, 1), (20, 2), (15, 3), (30, 9) beats the third in both.
 void BenchTest::nothing_beats_the_front() {
   const std::size_t rate = app::metric_index("output_tok_s"), ttft = app::metric_index("ttft_ms_p99");
   const double points[][2] = {{10, 1}, {20, 2}, {15, 3}, {30, 9}};

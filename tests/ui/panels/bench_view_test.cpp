@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the Bench page makes of a sweep: how its end is told, in which order rows stand, what they are compared with, over
-// what lines run, and what of a view the next sweep takes over.
+// Tests of the Bench page's view of a sweep: the words for its end, the order of rows, their baseline, the variable that
+// lines run over, and the parts of a view that the next sweep takes over.
 #include <QClipboard>
 #include <QComboBox>
 #include <QGuiApplication>
@@ -92,7 +92,7 @@ void BenchViewTest::failed_cells_stand_behind_the_others() {
     QCOMPARE(rates.indexOf("failed"), 4);
     QCOMPARE(rates.lastIndexOf("failed"), 5);
   }
-  // What was asked for they have.
+  // Columns of the plan's values sort failed cells like all others.
   fixture.table()->sortByColumn(1, Qt::DescendingOrder);
   QCOMPARE(column_of(fixture, 1), QStringList({"8", "8", "32", "32", "16", "16"}));
 }
@@ -166,7 +166,7 @@ void BenchViewTest::choices_of_quality_end_with_it() {
   QVERIFY(fixture.wait_for(app::SweepState::done));
   QCOMPARE(charts->metric(), app::metric_index("output_tok_s"));
   QVERIFY(!charts->over().has_value());
-  // What every sweep has stays chosen.
+  // A metric that every sweep has stays chosen.
   auto* metric = fixture.find<QComboBox>("bench.chart.metric");
   metric->setCurrentIndex(metric->findData(int(app::metric_index("itl_ms_p50"))));
   fixture.click("bench.start");
@@ -364,7 +364,7 @@ void BenchViewTest::columns_are_chosen_and_kept() {
     fixture.find<QAction>("bench.columns.answers")->trigger();
     QCOMPARE(headings(fixture).size(), usual.size() + 2);
     QVERIFY(headings(fixture).contains("E2E mean ms"));
-    // What failed says so in whatever column is the first.
+    // The first metric column says that a cell failed, whichever metric it shows.
     fixture.find<QAction>("bench.columns.output_tok_s")->trigger();
     QVERIFY(!headings(fixture).contains("Output tok/s"));
     QCOMPARE(fixture.cell(1, 2), QString("failed"));

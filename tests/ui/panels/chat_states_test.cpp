@@ -205,7 +205,7 @@ void ChatStatesTest::a_continued_reply_that_is_cut_off_says_so() {
   fixture->trigger("chat.continue");
   QVERIFY(fixture->engine()->wait_for_active(1));
   fixture->engine()->step(5);
-  // What a kill would leave.
+  // The history holds what a kill would leave.
   const auto kept = [this] { return fixture->workbench->history().messages(fixture->chat().id())->back().versions[0]; };
   QTRY_COMPARE(kept().text, std::string("Paged attention keeps blocks.Paged"));
   QVERIFY(kept().partial && kept().footer_json.empty());

@@ -418,7 +418,7 @@ void ChatTest::text_of_a_running_reply_is_kept_within_a_second() {
   fixture->say("Tell me");
   QVERIFY(fixture->engine()->wait_for_active(1));
   fixture->engine()->step(5);
-  // What a kill would leave: the history as another program would read it.
+  // The history holds what a kill would leave, for another program to read.
   QTRY_VERIFY(fixture->workbench->history().messages(fixture->chat().id())->back().versions[0].text == "Paged");
   QVERIFY(fixture->writer().running());
 }

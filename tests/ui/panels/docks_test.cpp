@@ -202,7 +202,7 @@ void DocksTest::docks_that_nobody_sees_compute_nothing() {
   QTRY_VERIFY(fixture->window->bridge().snapshot()->n_blocks_used > 0);
   QCOMPARE(fixture->find<QLabel>("kv.counts")->text(), QString());
   QCOMPARE(n_rows("requests.table"), 0);
-  // What they missed is there when they are looked at, though nothing happens any more.
+  // Docks that are shown catch up with what they missed, though nothing happens any more.
   fixture->show_panel("kv");
   QTRY_VERIFY(!fixture->find<QLabel>("kv.counts")->text().isEmpty());
   fixture->show_panel("requests");

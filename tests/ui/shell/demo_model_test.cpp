@@ -161,7 +161,7 @@ void DemoModelTest::monitor_and_kv_moved() {
   fixture->show_panel("kv");
   auto* counts = fixture->find<QLabel>("kv.counts");
   QTRY_VERIFY(counts->isVisible());
-  // What the replies computed stays as cached blocks.
+  // The blocks of the replies stay cached.
   QTRY_VERIFY2(!counts->text().contains("<b>0</b> cached"), qPrintable(counts->text()));
 }
 

@@ -129,7 +129,7 @@ class Child {
   QProcess process_;
 };
 
-/// What SQLite itself thinks of the file that was left: "ok".
+/// The verdict of SQLite's integrity check on the file that was left; "ok" for a good one.
 std::string integrity(const QTemporaryDir& profile) {
   sqlite3* connection = nullptr;
   std::string words;

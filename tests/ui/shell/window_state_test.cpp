@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window remembers by itself, and what it does when that file is bad.
+// Tests of the state that the window keeps by itself, and of a start with a bad state file.
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
@@ -53,7 +53,7 @@ void WindowStateTest::U2_a_kill_leaves_the_geometry_of_a_moment_ago() {
   QTemporaryDir profile;
   WindowFixture fixture({}, profile.path());
   fixture.window->resize(1234, 700);
-  // What another process would find, without this one having said goodbye.
+  // The geometry that another process would find while this one still runs.
   const auto kept = [&profile] {
     return QSettings(profile.filePath("config/window.ini"), QSettings::IniFormat).value("window/geometry").toByteArray();
   };

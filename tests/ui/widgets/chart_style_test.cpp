@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What live charts and those of sweeps have in common: pens and ticks.
+// Tests of the pens and ticks that live charts and charts of sweeps share.
 #include <QTest>
 
 #include "ui/widgets/chart_style.h"

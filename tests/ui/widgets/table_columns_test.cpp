@@ -96,7 +96,7 @@ class TableColumnsTest : public QObject {
     results.show_sweep(long_numbers(false));
     auto* table = results.findChild<QTableView*>("bench.table");
     QVERIFY(ink_of(*table, 0, theme.tokens().page).count(true) > 200);
-    // What stands in a column that somebody made too narrow stays in it.
+    // The text of a column that somebody made too narrow stays in that column.
     const int column = 2;
     table->setColumnWidth(column, 40);
     const QList<bool> ink = ink_of(*table, 0, theme.tokens().page);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a header becomes as config.json.
+// Tests of the config.json that is made of a GGUF header.
 #include "engine/load/gguf/gguf_config.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tokens of a GGUF file end an answer: those of its keys and those that are known by their text.
+// Tests of the tokens of a GGUF file that end an answer: those of its keys and those that are known by their text.
 #include "engine/load/gguf/gguf_ends.h"
 
 #include <QTest>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of the table of GGUF families are found for reading and for writing.
+// Tests of the table of GGUF families: the rows that are found for reading and for writing.
 #include "engine/load/gguf/gguf_families.h"
 
 #include <QTest>
@@ -50,7 +50,7 @@ class GgufFamiliesTest : public QObject {
     }
   }
 
-  /// What a file says of attention does not depend on whether it has experts.
+  /// A file's keys of attention do not depend on whether it has experts.
   void dense_files_of_deepseek_have_the_keys_that_say_nothing_of_experts() {
     std::size_t n_of_experts = 0;
     for (const GgufKey& key : engine::kDeepseekKeys) {

@@ -94,7 +94,7 @@ void GgufHeaderTest::L10_lies_of_the_header_are_refused() {
 
 void GgufHeaderTest::every_truncation_is_refused() {
   const std::string whole = GgufBuilder().value("k", std::string_view("v")).tensor("t", {2}, 0, "").head(3, 1, 1);
-  // What pads the header to its end may be missing: there is nothing behind it.
+  // The padding at the end of the header may be missing: no data follows it.
   const std::size_t n_header = 24 + (8 + 1 + 4 + 8 + 1) + (8 + 1 + 4 + 8 + 4 + 8);
   for (std::size_t n = 0; n < n_header; ++n) {
     const std::string got = refusal_of(whole.substr(0, n));

@@ -23,7 +23,7 @@ class WrittenBlocksTest : public QObject {
     QTest::newRow("mxfp4") << static_cast<int>(WeightFormat::mxfp4) << "MXFP4";
   }
 
-  /// What the type's decoder makes of the blocks is what the codes stand for; powers of two at both ends too.
+  /// The type's decoder gives the numbers of the codes, each times its scale; powers of two at both ends too.
   void every_format_has_its_type() {
     QFETCH(int, format);
     QFETCH(QString, type);

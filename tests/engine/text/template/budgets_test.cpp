@@ -11,7 +11,7 @@ using lathe::tests::rendered;
 
 namespace {
 
-/// Of the processor: the clock of the wall goes on while a busy machine does other things.
+/// CPU time, not wall-clock time, which also passes while a busy machine does other things.
 double seconds_since(std::clock_t start) { return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC; }
 
 }  // namespace
@@ -128,7 +128,7 @@ class BudgetsTest : public QObject {
     QVERIFY2(text.find("200000 steps") != std::string::npos, text.substr(0, 300).c_str());
   }
 
-  /// What stays until the end of the rendering or of a filter costs more steps than what is gone at once.
+  /// Data that is kept until the end of the rendering or of a filter costs more steps than temporary data.
   void T3_what_stays_is_paid_for() {
     Limits limits;
     limits.max_steps = 10'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Jinja2 gives for the same templates: tests/golden/make_template_goldens.py.
+// Tests against the output of Jinja2 for the same templates: tests/golden/make_template_goldens.py.
 #include <QTest>
 
 #include "engine/api/chat.h"
@@ -20,7 +20,7 @@ Json golden(const std::string& name) {
   return text ? parse_json(*text, name).value_or(Json()) : Json();
 }
 
-/// What the golden file has for a case; a null string where jinja2 refuses it.
+/// The golden file's text of a case; a null string where jinja2 refuses it.
 QString expected_text(const Json& text) {
   if (text.is_null()) return {};
   const QString out = QString::fromStdString(text.get<std::string>());

@@ -137,7 +137,7 @@ class LimitsTest : public QObject {
           "{% set ns = namespace(l={}) %}{% for i in range(10000) %}{% set ns.l = {'a': ns.l} %}{% endfor %}", "deeper"));
     });
   }
-  /// What a chain of values holds must be seen to be deep, whatever the links are.
+  /// A chain of values must be recognised as deep, whatever its links are.
   void T3_no_chain_of_values_grows_without_bound_data() {
     QTest::addColumn<QString>("source");
     QTest::newRow("bound methods") << "{% set ns = namespace(v=0) %}{% for i in range(100000) %}"
@@ -241,7 +241,7 @@ class LimitsTest : public QObject {
              std::string("011"));
     QCOMPARE(rendered(texts + "{{ a.replace(front, '') == a }}"), std::string("True"));
   }
-  /// What grows in many small steps is paid for once, not again with each step.
+  /// Text that grows in many small steps is paid for once, not again with each step.
   void long_texts_of_many_lines_are_no_burden() {
     const Json text = {{"text", repeated("a line\n", 100'000)}};
     QCOMPARE(rendered("{{ text.replace('\n', ' ')|length }}", text), std::string("700000"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which formats the answers of a model are read with.
+// Tests of the choice of the formats with which a model's answers are parsed.
 #include <QRegularExpression>
 #include <QTest>
 #include <algorithm>

@@ -53,7 +53,7 @@ void check_nested(const nlohmann::json& want, const NestedScales& got, std::span
   QVERIFY(n_same * 100 >= theirs.size() * 98);
 }
 
-/// Of each 64 weights, the largest magnitude.
+/// Scales before double quantization: the largest magnitude of each 64 weights.
 std::vector<float> plain_scales(const std::vector<float>& weights) {
   std::vector<float> scales((weights.size() + 63) / 64, 0.0F);
   for (std::size_t i = 0; i < weights.size(); ++i) scales[i / 64] = std::max(scales[i / 64], std::fabs(weights[i]));

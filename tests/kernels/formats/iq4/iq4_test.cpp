@@ -22,7 +22,7 @@ class Iq4Test : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  /// What kernels multiply are the numbers themselves.
+  /// Kernels multiply the numbers of the book themselves: they are whole numbers.
   void codes_are_whole_numbers_of_the_book() {
     const WholeBook<Iq4Book> whole;
     for (std::uint8_t code = 0; code < 16; ++code) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep's results say: verdicts, early ends, tables, and how a cell is measured again.
+// Tests of a sweep's results: verdicts, early ends, tables, and how a cell is measured again.
 #include "app/api/sweep_report.h"
 
 #include <QTest>

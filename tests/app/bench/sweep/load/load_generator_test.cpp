@@ -78,7 +78,7 @@ class LoadGeneratorTest : public QObject {
     }
   }
 
-  /// What is on its way is finished, and answers of a part are not compared with those of all.
+  /// Requests on their way are finished. Answers to a part of the plan are not compared with answers to the whole plan.
   void seconds_end_a_run() {
     for (const char* load : {"concurrency", "constant"}) {
       const auto run = ran({.load = load, .concurrency = 2, .max_seconds = 0.1}, arrivals(100'000, 0.01), 0.02);

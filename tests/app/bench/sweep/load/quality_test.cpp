@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What numbers cost, beside one reference that stays.
+// Tests of the loss of quality by quantization, measured against one reference that stays loaded.
 #include "app/bench/sweep/load/quality.h"
 
 #include <QTemporaryDir>

@@ -255,7 +255,7 @@ class SaturationSearchTest : public QObject {
     QVERIFY(searched(engine, work)->answers_compare);
   }
 
-  /// What an engine of no limits holds is what can be asked for.
+  /// An engine without limits holds the highest rate that can be set.
   void it_ends_where_nothing_is_too_much() {
     KnownEngine engine{.seconds = 1e-9, .places = 1};
     const auto record = searched(engine, search_work());

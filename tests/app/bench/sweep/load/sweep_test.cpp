@@ -411,7 +411,7 @@ class SweepTest : public QObject {
     QCOMPARE(run->requests[0].usage.n_completion_tokens, std::int64_t{32});
   }
 
-  /// Of each prompt its share: of lengths that differ the shorter has less of it.
+  /// The shared prefix is a share of each prompt: a shorter prompt has fewer tokens of it.
   void prompts_of_several_lengths_share_their_begin() {
     SweepPlan plan = small_plan({});
     plan.workload.shared_prefix = 0.5;

@@ -30,7 +30,7 @@ SweepPlan small_plan() {
   return plan;
 }
 
-/// What was not seen is NaN, here and there.
+/// True if all numbers are equal; a missing one is NaN and equals NaN.
 bool same(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
   const auto same_number = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {

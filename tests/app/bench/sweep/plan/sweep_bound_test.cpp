@@ -141,7 +141,7 @@ class SweepBoundTest : public QObject {
       if (options.quantization == "none") return engine::fail(engine::ErrorCode::resource_exhausted, "no room", "memory");
       return kCache + 1'000'000'000;
     };
-    // What cannot be loaded fails at once.
+    // A cell whose model cannot be loaded fails at once and adds no time.
     QVERIFY(near(least_seconds(plan, dense_model(), kReads, weights), 3 * (4 + 2 + 1) * 50));
     QCOMPARE(n_asked, 2);
   }

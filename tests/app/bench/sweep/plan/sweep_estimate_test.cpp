@@ -125,7 +125,7 @@ class SweepEstimateTest : public QObject {
     plan.repeats = 1;
     plan.variables = {{"concurrency", {"1", "2", "8"}}};
     QVERIFY(near(estimated_seconds(plan, rates), 16 * 50 / 100.0 * 2 + 16 * 50 / 400.0 + 2));
-    // What is done takes no time.
+    // Cells that are done take no time.
     SweepReport done;
     add_cell(done, 0, 100, 2);
     QVERIFY(near(estimated_seconds(plan, rates, &done), 16 * 50 / 100.0 + 16 * 50 / 400.0 + 2));

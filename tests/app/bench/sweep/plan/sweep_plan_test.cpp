@@ -208,7 +208,7 @@ class SweepPlanTest : public QObject {
     QVERIFY(told({}, {.requests = 3, .load = "saturation"}).starts_with("must be at least 4, got 3"));
     QCOMPARE(told({}, {.requests = 4, .load = "saturation"}), std::string());
     QVERIFY(told({}, {.load = "saturation", .trace = "a.csv"}).starts_with("a trace needs load replay"));
-    // Of loads that vary, the cell of the one that cannot be says so.
+    // Where the load varies, the cell whose load does not allow turns reports the error.
     SweepPlan plan = plan_of({{"load", {"poisson", "saturation"}}});
     plan.workload.turns = 2;
     QCOMPARE(refusal(plan), std::string());

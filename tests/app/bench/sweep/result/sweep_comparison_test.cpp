@@ -55,7 +55,7 @@ class SweepComparisonTest : public QObject {
     QCOMPARE(pairs_of(match_sweeps(a, b)), (Pairs{{0, 2}, {1, 0}, {2, 3}, {3, 1}}));
   }
 
-  /// Of the policies of the one, that of the other.
+  /// Cells are paired where their policy is the fixed policy of the other sweep.
   void a_variable_of_one_has_the_fixed_value_of_the_other() {
     const SweepPlan a = plan_with({{"policy", {"paged", "static"}}, {"concurrency", {"1", "2"}}});
     SweepPlan b = plan_with({{"concurrency", {"1", "2"}}});
