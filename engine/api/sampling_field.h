@@ -50,7 +50,7 @@ struct SamplingField {
   std::variant<NumberMember, IntegerMember, MaybeIntegerMember, BooleanMember, SeedMember, TextsMember, IdsMember,
                BiasMember>
       member;
-  std::string_view neutral{};         ///< JSON values, separated by blanks, that ask for nothing; the default never does
+  std::string_view neutral{};         ///< JSON values, separated by blanks, that request nothing, as the default does
   std::string_view generation_key{};  ///< key of generation_config.json that recommends a value; empty: none
   bool dialect_decodes = false;       ///< each protocol decodes the parameter in a way of its own
   SamplingControl control{};

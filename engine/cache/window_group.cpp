@@ -15,31 +15,31 @@ int n_behind_window(std::int64_t n_computed, std::int64_t window, int block_size
   return static_cast<int>(std::max<std::int64_t>(0, std::min(first_seen / block_size, last_full)));
 }
 
-WindowGroup::WindowGroup(const WindowPool& shape, int n_first_blocks, int block_size)
+WindowGroup::WindowGroup(const WindowPool& shape, int n_primary_blocks, int block_size)
     : pool_(shape.n_blocks),
       window_(shape.window),
       block_size_(block_size),
-      siblings_(static_cast<std::size_t>(n_first_blocks), -1),
+      siblings_(static_cast<std::size_t>(n_primary_blocks), -1),
       primary_of_(static_cast<std::size_t>(shape.n_blocks), -1) {
   LATHE_CHECK(window_ > 0);
 }
 
-int WindowGroup::n_usable(std::span<const std::int32_t> firsts) const {
-  auto n = static_cast<int>(firsts.size());
+int WindowGroup::n_usable(std::span<const std::int32_t> primaries) const {
+  auto n = static_cast<int>(primaries.size());
   // A block that is missing here is missing for every longer beginning too, so each block is checked once.
   for (int i = n - 1; i >= n_behind(n); --i) {
-    if (sibling(firsts[static_cast<std::size_t>(i)]) < 0) n = i;
+    if (sibling(primaries[static_cast<std::size_t>(i)]) < 0) n = i;
   }
   return n;
 }
 
-void WindowGroup::adopt(BlockRow& row, std::span<const std::int32_t> firsts) {
+void WindowGroup::adopt(BlockRow& row, std::span<const std::int32_t> primaries) {
   LATHE_CHECK(row.blocks.empty());
-  row.n_dropped = n_behind(std::ssize(firsts));
+  row.n_dropped = n_behind(std::ssize(primaries));
   row.blocks.assign(static_cast<std::size_t>(row.n_dropped), -1);
-  for (const std::int32_t first : firsts.subspan(row.blocks.size())) {
-    pool_.add_reference(sibling(first));
-    row.blocks.push_back(sibling(first));
+  for (const std::int32_t primary : primaries.subspan(row.blocks.size())) {
+    pool_.add_reference(sibling(primary));
+    row.blocks.push_back(sibling(primary));
   }
 }
 
@@ -52,15 +52,15 @@ void WindowGroup::grow(BlockRow& row, int n_blocks) {
   }
 }
 
-void WindowGroup::publish(BlockRow& row, int number, std::int32_t first) {
+void WindowGroup::publish(BlockRow& row, int number, std::int32_t primary) {
   std::int32_t& block = row.blocks[static_cast<std::size_t>(number)];
-  if (const std::int32_t known = sibling(first); known >= 0) {
+  if (const std::int32_t known = sibling(primary); known >= 0) {
     pool_.add_reference(known);
     pool_.release(std::exchange(block, known));
     return;
   }
-  siblings_[static_cast<std::size_t>(first)] = block;
-  primary_of_[static_cast<std::size_t>(block)] = first;
+  siblings_[static_cast<std::size_t>(primary)] = block;
+  primary_of_[static_cast<std::size_t>(block)] = primary;
   pool_.set_cached(block, true);
 }
 
@@ -78,24 +78,25 @@ void WindowGroup::release(BlockRow& row) {
   row.n_dropped = 0;
 }
 
-void WindowGroup::forget(std::int32_t first, int n_references) {
-  std::int32_t& block = siblings_[static_cast<std::size_t>(first)];
+void WindowGroup::forget(std::int32_t primary, int n_references) {
+  std::int32_t& block = siblings_[static_cast<std::size_t>(primary)];
   if (block < 0 || pool_.n_references(block) > n_references) return;
   primary_of_[static_cast<std::size_t>(block)] = -1;
   pool_.set_cached(std::exchange(block, -1), false);
 }
 
-bool WindowGroup::consistent(const BlockPool& firsts) const {
-  int n_beside = 0, n_cached = 0;
-  for (std::int32_t first = 0; first < firsts.n_blocks(); ++first) {
-    const std::int32_t block = sibling(first);
+bool WindowGroup::consistent(const BlockPool& primary_pool) const {
+  int n_siblings = 0, n_cached = 0;
+  for (std::int32_t primary = 0; primary < primary_pool.n_blocks(); ++primary) {
+    const std::int32_t block = sibling(primary);
     if (block < 0) continue;
-    ++n_beside;
-    if (!firsts.is_cached(first) || !pool_.is_cached(block) || primary_of_[static_cast<std::size_t>(block)] != first)
+    ++n_siblings;
+    if (!primary_pool.is_cached(primary) || !pool_.is_cached(block) ||
+        primary_of_[static_cast<std::size_t>(block)] != primary)
       return false;
   }
   for (std::int32_t block = 0; block < pool_.n_blocks(); ++block) n_cached += pool_.is_cached(block) ? 1 : 0;
-  return n_beside == n_cached;
+  return n_siblings == n_cached;
 }
 
 }  // namespace lathe::engine

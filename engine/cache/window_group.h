@@ -32,30 +32,31 @@ int n_behind_window(std::int64_t n_computed, std::int64_t window, int block_size
 /// Thread: the engine's.
 class WindowGroup {
  public:
-  WindowGroup(const WindowPool& shape, int n_first_blocks, int block_size);
+  WindowGroup(const WindowPool& shape, int n_primary_blocks, int block_size);
 
   const BlockPool& pool() const { return pool_; }
   std::int64_t window() const { return window_; }
-  /// The sibling of primary block `first`; -1: the sibling was evicted, or never cached.
-  std::int32_t sibling(std::int32_t first) const { return siblings_[static_cast<std::size_t>(first)]; }
+  /// The sibling of block `primary` of the primary group; -1: the sibling was evicted, or never cached.
+  std::int32_t sibling(std::int32_t primary) const { return siblings_[static_cast<std::size_t>(primary)]; }
 
-  /// Number of blocks in the longest beginning of a prefix that this group can continue. `firsts`: the primary blocks of the
-  /// prefix.
-  int n_usable(std::span<const std::int32_t> firsts) const;
-  /// Puts the siblings of `firsts` that a continuation sees into an empty row. Requires: n_usable(firsts) = firsts.size().
-  void adopt(BlockRow& row, std::span<const std::int32_t> firsts);
+  /// Number of blocks in the longest beginning of a prefix that this group can continue. `primaries`: the primary blocks of
+  /// the prefix.
+  int n_usable(std::span<const std::int32_t> primaries) const;
+  /// Puts the siblings of `primaries` that a continuation sees into an empty row. Requires: n_usable(primaries) =
+  /// primaries.size().
+  void adopt(BlockRow& row, std::span<const std::int32_t> primaries);
   /// Grows the row to n_blocks; blocks that were given back count.
   void grow(BlockRow& row, int n_blocks);
-  /// Makes block `number` of the row the sibling of `first`. If `first` already has a sibling, the row takes that one and
-  /// gives its own block back.
-  void publish(BlockRow& row, int number, std::int32_t first);
+  /// Makes block `number` of the row the sibling of `primary`. If `primary` already has a sibling, the row takes that one
+  /// and gives its own block back.
+  void publish(BlockRow& row, int number, std::int32_t primary);
   void drop_behind_window(BlockRow& row, std::int64_t n_computed);
   void release(BlockRow& row);
-  /// Removes the sibling of `first` from lookups, unless the sibling has more than n_references references.
-  void forget(std::int32_t first, int n_references);
+  /// Removes the sibling of `primary` from lookups, unless the sibling has more than n_references references.
+  void forget(std::int32_t primary, int n_references);
 
   /// True if each cached block is the sibling of a cached primary block.
-  bool consistent(const BlockPool& firsts) const;
+  bool consistent(const BlockPool& primary_pool) const;
 
  private:
   int n_behind(std::int64_t n_blocks) const { return n_behind_window(n_blocks * block_size_, window_, block_size_); }

@@ -19,16 +19,16 @@ double scale_llama3(double frequency, const RopeConfig& rope) {
   return (1 - blend) * frequency / rope.factor + blend * frequency;
 }
 
-/// The index i, not rounded, at which the frequency theta^(-2i / rotary_dim) makes `turns` rotations in the original
+/// The index i, not rounded, at which the frequency theta^(-2i / rotary_dim) makes that many rotations in the original
 /// context.
-double dimension_of_turns(const RopeConfig& rope, double turns) {
+double frequency_index(const RopeConfig& rope, double rotations) {
   const auto old = static_cast<double>(rope.original_max_position_embeddings);
   const auto dim = static_cast<double>(rope.rotary_dim);
-  return dim * std::log(old / (turns * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
+  return dim * std::log(old / (rotations * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
 }
 
 void scale_yarn(std::vector<double>& frequencies, const RopeConfig& rope) {
-  double low = dimension_of_turns(rope, rope.beta_fast), high = dimension_of_turns(rope, rope.beta_slow);
+  double low = frequency_index(rope, rope.beta_fast), high = frequency_index(rope, rope.beta_slow);
   if (rope.truncate) {
     low = std::floor(low);
     high = std::ceil(high);

@@ -130,7 +130,7 @@ class Calibration {
       model_.checkpoint.drop(*weight.tensor);
     }
     embedding.forward(backend_, config_, input(), step());
-    return finish_operations(backend_);  // which read the memory of `embedding`
+    return finish_operations(backend_);  // the operations read the memory of `embedding`
   }
 
   /// Largest magnitudes [H] of each input of the products that follow a layer's two norms.

@@ -49,20 +49,20 @@ bool is_window_consistent(const Scheduler& scheduler, std::size_t i) {
 
 bool is_consistent(const Scheduler& scheduler) {
   const PagedCache& cache = scheduler.cache();
-  References first(cache.pool());
+  References primary(cache.pool());
   for (const Sequence* sequence : scheduler.running()) {
     if (sequence->state != SequenceState::running) return false;
     if (cache.n_missing(sequence->table, sequence->n_computed) > 0) return false;
-    first.add(sequence->table);
+    primary.add(sequence->table);
   }
-  for (const BatchSlot& slot : scheduler.batch().slots()) first.add(slot.table);
+  for (const BatchSlot& slot : scheduler.batch().slots()) primary.add(slot.table);
   for (const Sequence* sequence = scheduler.waiting().front(); sequence != nullptr; sequence = sequence->next) {
     if (sequence->state != SequenceState::waiting || !sequence->table.blocks.empty()) return false;
   }
   for (std::size_t i = 0; i < cache.windows().size(); ++i) {
     if (!is_window_consistent(scheduler, i)) return false;
   }
-  return first.are_those_of_the_pool();
+  return primary.are_those_of_the_pool();
 }
 
 }  // namespace lathe::engine

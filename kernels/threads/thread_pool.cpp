@@ -42,7 +42,6 @@ void ThreadPool::start_workers() {
     std::snprintf(name, sizeof name, "kernels %d", thread % 1000);
     pthread_setname_np(workers_.back().native_handle(), name);
   }
-  pin_workers(workers_);
 }
 
 ThreadPool::~ThreadPool() { stop_workers(); }
@@ -60,7 +59,7 @@ void ThreadPool::run_job(const Job& job) {
       job.call(job.context, begin, std::min(begin + job.grain, job.n), 0);
     }
   } else {
-    ++n_shared_;
+    if (n_shared_++ == 0) pin_workers(workers_);  // not before: a pool that only estimates memory has no job
     job_ = job;
     next_.store(0, std::memory_order_relaxed);
     gate_.fetch_or(kOpenBit);

@@ -2,10 +2,12 @@
 // An operation of the backend that fails, at each place of a step, a load and a calibration: its error comes out with
 // advice, and the next step is as if nothing had been.
 #include <QTest>
+#include <numeric>
 
 #include "engine/model/decoder/load_weights.h"
 #include "engine/model/finish_operations.h"
 #include "engine/run/calibration.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/runner_driver.h"
@@ -28,19 +30,13 @@ const OperationError kLost{OperationFailure::device_lost, "CUDA device 0 was los
 
 /// The tokens of one text, all of them new, in consecutive blocks; each has logits.
 engine::BatchPlan plan_of(int n_tokens, int block_size) {
-  engine::BatchPlan plan;
-  for (int i = 0; i < n_tokens; ++i) {
-    plan.logit_rows.push_back(i);
-    plan.token_ids.push_back(i + 3);
-    plan.positions.push_back(i);
-    plan.slots.push_back(i);
-  }
-  plan.query_start = {0, n_tokens};
-  plan.context_len = {n_tokens};
-  plan.rope_choices = {0};
-  plan.max_blocks = (n_tokens + block_size - 1) / block_size;
-  for (int block = 0; block < plan.max_blocks; ++block) plan.block_tables.push_back(block);
-  return plan;
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(n_tokens));
+  std::iota(ids.begin(), ids.end(), 3);
+  const engine::BlockTable blocks = engine::consecutive_blocks(0, (n_tokens + block_size - 1) / block_size);
+  engine::BatchBuilder builder({.block_size = block_size});
+  builder.clear();
+  builder.add({.table = blocks, .token_ids = ids, .n_logits = n_tokens});
+  return builder.finish();
 }
 
 std::vector<float> numbers_of(const kernels::TensorView& logits) {

@@ -30,6 +30,11 @@ void pin_self(int cpu) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+/// A job of several threads.
+void run_job(ThreadPool& pool) {
+  pool.run(8, 1, [](std::int64_t, std::int64_t, int) {});
+}
+
 /// Threads that wait until they are destroyed.
 class WaitingThreads {
  public:
@@ -103,14 +108,26 @@ class PinningTest : public QObject {
     QTRY_COMPARE(*pinned_cpus(), *before);  // the system lists a joined thread for a moment longer
   }
 
+  /// An estimate of memory makes a backend without a job: it takes no core from the pool of an engine.
+  void a_pool_without_a_job_is_not_pinned() {
+    const auto before = pinned_cpus();
+    QVERIFY(before.has_value());
+    ThreadPool idle(3), busy(3);
+    idle.run(1, 1, [](std::int64_t, std::int64_t, int) {});  // on the caller alone
+    QCOMPARE(pinned_cpus()->size(), before->size());
+    run_job(busy);
+    QCOMPARE(pinned_cpus()->size(), before->size() + (physical_cores().size() < 4 ? 0U : 2U));
+  }
+
   /// A machine with at least four cores pins the first pool; no machine pins two threads to one core.
   void pools_share_no_core() {
     const Cpus cores = physical_cores();
-    const auto before = pinned_cpus();
-    QVERIFY(before.has_value() && before->empty());
-    const ThreadPool first(3);
+    QTRY_VERIFY(pinned_cpus() && pinned_cpus()->empty());
+    ThreadPool first(3), second(3), third(static_cast<int>(cores.size()));
+    run_job(first);
     QCOMPARE(pinned_cpus()->size(), cores.size() < 4 ? std::size_t{0} : std::size_t{2});
-    const ThreadPool second(3), third(static_cast<int>(cores.size()));
+    run_job(second);
+    run_job(third);
     QVERIFY(!has_repeats(*pinned_cpus()));
   }
 
