@@ -10,8 +10,7 @@
 
 namespace lathe::app {
 
-/// One page in Markdown: a title, a paragraph with the task that the page is for, then sections. In the file "{choices of
-/// --policy}" is in the place of that option's choices.
+/// One page in Markdown: a title, a paragraph with the task that the page is for, then sections.
 struct ManualPage {
   std::string_view name;  ///< "policies": the topic of `lathe help`, the file resources/manual/policies.md
   std::string_view text;
@@ -20,7 +19,7 @@ struct ManualPage {
   std::string task() const;        ///< the first sentence under the title, on one line
 };
 
-/// All pages, in the order in which they are listed. Thread: any; the first call makes them.
+/// All pages, in the order in which they are listed.
 std::span<const ManualPage> manual_pages();
 /// The page of that name; null: there is none.
 const ManualPage* find_manual_page(std::string_view name);

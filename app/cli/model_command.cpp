@@ -88,7 +88,7 @@ int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
 void add_device(CLI::App& parser, std::string& device) {
   const engine::OptionDescriptor& option = engine::engine_option("device");
   const auto choices = engine::choices_of(option);
-  parser.add_option("--device", device, "Device: cpu, or cuda for the first CUDA device.")
+  parser.add_option("--device", device, std::string(option.help))
       ->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())).description(""))
       ->type_name(engine::named_choices(option));
 }

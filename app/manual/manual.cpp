@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "app/manual/embedded_pages.h"
-#include "app/manual/page_choices.h"
 
 namespace lathe::app {
 std::string option_name(std::string_view flag) {
@@ -63,17 +62,6 @@ std::vector<std::string> option_names(std::string_view head) {
   return names;
 }
 
-/// The embedded pages with the choices of options in their texts.
-struct ShownPages {
-  std::vector<std::string> texts;
-  std::vector<ManualPage> pages;
-
-  ShownPages() {
-    for (const ManualPage& page : kEmbeddedPages) texts.push_back(with_choices(page.text));
-    for (std::size_t i = 0; i < texts.size(); ++i) pages.push_back({kEmbeddedPages[i].name, texts[i]});
-  }
-};
-
 std::vector<ManualEntry> find_entries() {
   std::vector<ManualEntry> entries;
   for (const ManualPage& page : manual_pages()) {
@@ -100,10 +88,7 @@ std::string ManualPage::task() const {
   return std::string(trimmed(stop == sentence.npos ? sentence : sentence.substr(0, stop + 1)));
 }
 
-std::span<const ManualPage> manual_pages() {
-  static const ShownPages pages;
-  return pages.pages;
-}
+std::span<const ManualPage> manual_pages() { return kEmbeddedPages; }
 
 const ManualPage* find_manual_page(std::string_view name) {
   for (const ManualPage& page : manual_pages()) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/api/word_list.h"
+
 namespace lathe::app {
 namespace {
 
@@ -346,17 +348,6 @@ constexpr KnownField kMessageFields[] = {
     {.name = "cache_control", .fate = harmless},
 };
 
-/// Calls use(item) for each item of a list with blanks between, until one says true.
-template <class Use>
-bool any_item(std::string_view list, Use use) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    if (end > 0 && use(list.substr(0, end))) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<KnownField> known_fields(engine::SamplingTable sampling) {
@@ -393,7 +384,7 @@ const KnownField* find_field(std::span<const KnownField> table, std::string_view
 }
 
 bool is_among(std::string_view values, const Json& value) {
-  return any_item(values, [&](std::string_view text) { return Json::parse(text) == value; });
+  return engine::any_word(values, [&](std::string_view text) { return Json::parse(text) == value; });
 }
 
 bool asks(std::span<const KnownField> table, const Json& object, std::string_view name) {
@@ -405,7 +396,7 @@ bool asks(std::span<const KnownField> table, const Json& object, std::string_vie
   if (field == nullptr) return true;
   if (is_among(field->neutral, *found)) return false;
   const auto asks_too = [&](std::string_view other) { return asks(table, object, other); };
-  return field->with.empty() || any_item(field->with, asks_too);
+  return field->with.empty() || engine::any_word(field->with, asks_too);
 }
 
 }  // namespace lathe::app

@@ -30,7 +30,7 @@ using BiasMember = std::vector<std::pair<std::int32_t, float>> SamplingParams::*
 /// drawn.
 enum class SamplingSection : std::uint8_t { none, randomness, repetition, length };
 
-/// Row of the Sampling dock. Its tooltip is the option's help.
+/// Row of the Sampling dock. The tooltip of a number is the option's help.
 struct SamplingControl {
   /// none: the dock has no row for the parameter. Members that are booleans, ids or biases have none.
   SamplingSection section = SamplingSection::none;

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <type_traits>
 
 #include "engine/api/json_value.h"
 #include "engine/api/printable.h"
+#include "engine/api/word_list.h"
 #include "kernels/api/check.h"
 
 namespace lathe::engine {
@@ -86,17 +86,6 @@ struct Encode {
   }
 };
 
-/// Calls use(json) for each JSON value of a list with blanks between, until one returns true.
-template <class Use>
-bool any_value(std::string_view list, Use use) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    if (end > 0 && use(OrderedJson::parse(list.substr(0, end)))) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<void> decode_json(const SamplingField& field, const Json& value, SamplingParams& params) {
@@ -110,7 +99,7 @@ OrderedJson encode_json(const SamplingField& field, const SamplingParams& params
 bool is_neutral(const SamplingField& field, const SamplingParams& params) {
   const OrderedJson value = encode_json(field, params);
   return value == encode_json(field, {}) ||
-         any_value(field.neutral, [&](const OrderedJson& neutral) { return neutral == value; });
+         any_word(field.neutral, [&](std::string_view neutral) { return OrderedJson::parse(neutral) == value; });
 }
 
 void copy_value(const SamplingField& field, const SamplingParams& from, SamplingParams& to) {

@@ -66,8 +66,8 @@ Interests Bridge::visible_interests() const {
   return all;
 }
 
-void Bridge::update_block_watch() {
-  if (!visible_interests().testFlag(Interest::blocks)) {
+void Bridge::update_block_watch(Interests visible) {
+  if (!visible.testFlag(Interest::blocks)) {
     block_watch_.reset();
   } else if (!block_watch_ && loaded_) {
     if (const app::EngineLease lease = workbench_.models().lease()) block_watch_ = lease->watch_blocks();
@@ -75,7 +75,7 @@ void Bridge::update_block_watch() {
 }
 
 void Bridge::update_timer() {
-  update_block_watch();
+  update_block_watch(visible_interests());
   bool any = false;
   for (auto it = watchers_.begin(); it != watchers_.end(); ++it) {
     const auto* widget = static_cast<const QWidget*>(it.key());
@@ -93,8 +93,9 @@ void Bridge::refresh() {
 void Bridge::tick() {
   QElapsedTimer clock;
   clock.start();
-  update_block_watch();
-  look(visible_interests());
+  const Interests visible = visible_interests();
+  update_block_watch(visible);
+  look(visible);
   const double ms = static_cast<double>(clock.nsecsElapsed()) * 1e-6;
   tick_ms_ += 0.1 * (ms - tick_ms_);
 }

@@ -79,7 +79,7 @@ class Bridge : public QObject {
   void tick();
   Interests visible_interests() const;
   void update_timer();
-  void update_block_watch();
+  void update_block_watch(Interests visible);
   void look(Interests what);
   void look_at_model();
   void look_at_snapshot();

@@ -51,8 +51,9 @@ int run_compare(ModelCommand&, const EngineOptions&, const EvalFlags&, const Eva
 // THE TABLE of modes.
 constexpr std::array kModes = {
     EvalMode{"perplexity", "Measure the perplexity of a model on a text.", false, false, run_perplexity},
-    EvalMode{"kl", "Measure the divergence of its distributions from those of a reference.", true, false, run_kl},
-    EvalMode{"compare", "Measure both for several quantizations of one model.", true, true, run_compare},
+    EvalMode{"kl", "Measure the divergence of a model's distributions from those of a reference.", true, false, run_kl},
+    EvalMode{"compare", "Measure perplexity and divergence for several quantizations of one model.", true, true,
+             run_compare},
 };
 
 void add_count(CLI::App& parser, const std::string& flag, std::int64_t& value, const std::string& help) {

@@ -104,7 +104,7 @@ class QualityCommandsTest : public QObject {
   void the_help_of_a_mode_names_it() {
     const CliRun run = run_cli({"eval", "kl", "--help"});
     QVERIFY2(run.code == 0 && run.out.find("Usage: lathe eval kl [OPTIONS]") != std::string::npos, run.out.c_str());
-    QVERIFY(run.out.find("divergence of its distributions from those of a reference") != std::string::npos);
+    QVERIFY(run.out.find("divergence of a model's distributions from those of a reference") != std::string::npos);
   }
 
   void lines_and_plain_texts_are_read_as_well() {

@@ -5,6 +5,7 @@
 #include <QTest>
 #include <algorithm>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include "app/api/manual.h"
@@ -12,6 +13,7 @@
 #include "app/api/sweep_plan.h"
 #include "app/api/sweep_templates.h"
 #include "app/cli/command.h"
+#include "app/cli/option_flags.h"
 #include "app/server/dialect.h"
 #include "engine/api/options.h"
 #include "engine/api/sampling_params.h"
@@ -92,9 +94,51 @@ QStringList commands_in(std::string_view page) {
   return lines;
 }
 
-bool is_mentioned(std::string_view word) {
-  return std::any_of(manual_pages().begin(), manual_pages().end(),
-                     [&](const ManualPage& page) { return page.text.find(word) != page.text.npos; });
+/// The names in code font, sorted.
+QStringList names_in(const QString& text) {
+  static const QRegularExpression kName(QStringLiteral("`([^`]+)`"));
+  QStringList names;
+  for (auto at = kName.globalMatch(text); at.hasNext();) names.append(at.next().captured(1));
+  names.sort();
+  return names;
+}
+
+/// Each list of the values of an option in a page, sorted: the head of its definition ("- `--load constant|poisson`: ..."),
+/// an item "- Values of `--NAME`: `a`, `b`." and the first column of a table that is headed "`--NAME`".
+std::vector<QStringList> lists_of_values(const QString& flag, std::string_view page) {
+  const QString text = text_of(page), in_code = "`" + flag + "`";
+  std::vector<QStringList> lists;
+  const auto each = [&](const QString& pattern, const auto& take) {
+    const QRegularExpression form(pattern, QRegularExpression::MultilineOption);
+    for (auto at = form.globalMatch(text); at.hasNext();) lists.push_back(take(at.next().captured(1)));
+  };
+  each("^- `" + flag + " ([^`|]+\\|[^`]+)`", [](const QString& values) {
+    QStringList names = values.split('|');
+    names.sort();
+    return names;
+  });
+  each("^- Values of " + in_code + ":((?:.+\\n(?!- ))*.+)", names_in);
+  each("^\\| " + in_code + " \\|.*\\n\\|---.*\\n((?:\\|.*\\n)+)", [](const QString& rows) {
+    QString column;
+    for (const QString& row : rows.split('\n')) column += row.section('|', 1, 1);
+    return names_in(column);
+  });
+  return lists;
+}
+
+/// Empty: the manual has a list of the option's values, and each list has all of them and no other.
+QString problem_of_values(const OptionDescriptor& option, std::span<const ManualPage> pages) {
+  QStringList values;
+  for (const std::string_view value : lathe::engine::choices_of(option)) values.append(text_of(value));
+  values.sort();
+  bool any = false;
+  for (const ManualPage& page : pages) {
+    for (const QStringList& list : lists_of_values(QString::fromStdString(flag_of(option.name)), page.text)) {
+      any = true;
+      if (list != values) return text_of(page.name) + ": " + list.join(", ") + "; the table has " + values.join(", ");
+    }
+  }
+  return any ? QString() : QStringLiteral("no page lists the values");
 }
 
 }  // namespace
@@ -105,6 +149,9 @@ class CoverageTest : public QObject {
  private Q_SLOTS:
   void every_option_is_defined_data();
   void every_option_is_defined();
+  void the_values_of_an_option_are_those_of_its_table_data();
+  void the_values_of_an_option_are_those_of_its_table();
+  void a_value_that_is_missing_or_gone_is_found();
   void every_flag_of_a_command_is_defined_data();
   void every_flag_of_a_command_is_defined();
   void every_route_is_defined();
@@ -117,21 +164,48 @@ class CoverageTest : public QObject {
 
 void CoverageTest::every_option_is_defined_data() {
   QTest::addColumn<QString>("name");
-  QTest::addColumn<QStringList>("choices");
-  for (const OptionDescriptor& option : all_options()) {
-    QStringList choices;
-    for (const std::string_view choice : lathe::engine::choices_of(option)) choices.append(text_of(choice));
-    QTest::addRow("%d %s", static_cast<int>(option.group), std::string(option.name).c_str())
-        << text_of(option.name) << choices;
-  }
+  for (const OptionDescriptor& option : all_options())
+    QTest::addRow("%d %s", static_cast<int>(option.group), std::string(option.name).c_str()) << text_of(option.name);
 }
 
 void CoverageTest::every_option_is_defined() {
   QFETCH(QString, name);
-  QFETCH(QStringList, choices);
   QVERIFY2(find_manual_entry(name.toStdString()) != nullptr,
            "no page of resources/manual has a line \"- `--NAME`...: ...\" for this option");
-  for (const QString& choice : choices) QVERIFY2(is_mentioned(choice.toStdString()), qPrintable(choice));
+}
+
+void CoverageTest::the_values_of_an_option_are_those_of_its_table_data() {
+  QTest::addColumn<int>("index");
+  const auto options = all_options();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    if (options[i].kind == lathe::engine::OptionKind::choice)
+      QTest::addRow("%s", std::string(options[i].name).c_str()) << static_cast<int>(i);
+  }
+}
+
+void CoverageTest::the_values_of_an_option_are_those_of_its_table() {
+  QFETCH(int, index);
+  const QString problem = problem_of_values(all_options()[static_cast<std::size_t>(index)], manual_pages());
+  QVERIFY2(problem.isEmpty(), qPrintable(problem));
+}
+
+void CoverageTest::a_value_that_is_missing_or_gone_is_found() {
+  const OptionDescriptor option{"shape",     lathe::engine::OptionGroup::load, lathe::engine::OptionKind::choice, "", 0, 0,
+                                "round|flat"};
+  const auto problem = [&](std::string_view text) {
+    const ManualPage page{"x", text};
+    return problem_of_values(option, {&page, 1});
+  };
+  for (const char* whole : {"- `--shape flat|round` (flat): One of them.\n",
+                            "- `--shape NAME`: See below.\n\n- Values of `--shape`: `round`,\n  `flat`.\n- Also `square`.\n",
+                            "| `--shape` | In |\n|---|---|\n| `flat` (default), `round` | `x` |\n\nNot `square`.\n",
+                            "| `--shape` | In |\n|---|---|\n| `flat` | a |\n| `round` | as `flat` |\n"})
+    QVERIFY2(problem(whole).isEmpty(), qPrintable(problem(whole)));
+  for (const char* other : {"- `--shape NAME`: `flat` or `round`.\n", "- `--shapes flat|round`: Another option.\n",
+                            "- `--shape flat|round|square`: One too many.\n", "- Values of `--shape`: `round`.\n",
+                            "| `--shape` | In |\n|---|---|\n| `flat` | `round` |\n",
+                            "- `--shape flat|round`: One list.\n- Values of `--shape`: `round`, `square`.\n"})
+    QVERIFY2(!problem(other).isEmpty(), other);
 }
 
 void CoverageTest::every_flag_of_a_command_is_defined_data() {

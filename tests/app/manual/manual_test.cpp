@@ -9,8 +9,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/manual/page_choices.h"
-#include "engine/api/options.h"
 #include "tests/support/shared_data.h"
 
 using namespace lathe::app;
@@ -54,8 +52,7 @@ class ManualTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void every_file_is_a_page_and_embedded_with_choices();
-  void choices_are_those_of_the_tables();
+  void every_file_is_a_page_and_embedded_as_it_is();
   void pages_have_a_title_and_open_with_a_task();
   void links_between_pages_lead_somewhere();
   void a_dead_link_is_found();
@@ -71,36 +68,18 @@ class ManualTest : public QObject {
   void the_readme_is_short_and_its_files_exist();
 };
 
-void ManualTest::every_file_is_a_page_and_embedded_with_choices() {
+void ManualTest::every_file_is_a_page_and_embedded_as_it_is() {
   std::size_t n_files = 0;
   for (const auto& file : std::filesystem::directory_iterator(source_path("resources/manual"))) {
     const std::string name = file.path().stem().string();
     QCOMPARE(file.path().extension().string(), std::string(".md"));
     const ManualPage* const page = find_manual_page(name);
     QVERIFY2(page != nullptr, (name + ".md is not in app/CMakeLists.txt").c_str());
-    QVERIFY2(page->text == with_choices(file_text(file.path().string())), (name + " is embedded differently").c_str());
+    QVERIFY2(page->text == file_text(file.path().string()), (name + " is embedded differently").c_str());
     ++n_files;
   }
   QCOMPARE(n_files, manual_pages().size());
   QVERIFY(n_files >= 10);
-}
-
-void ManualTest::choices_are_those_of_the_tables() {
-  std::string policies;
-  for (const std::string_view name : lathe::engine::choices_of(lathe::engine::engine_option("policy")))
-    policies += (policies.empty() ? "`" : ", `") + std::string(name) + "`";
-  QCOMPARE(with_choices("{choices of --policy}"), policies);
-  QCOMPARE(with_choices("One of {choices of --policy}, or {choices of --policy}."),
-           "One of " + policies + ", or " + policies + ".");
-  const std::string isas = with_choices("{choices of --isa}");
-  QVERIFY2(isas.starts_with("`scalar`, `"), isas.c_str());
-  for (const char* text : {"", "{}", "{choices of ", "{choices of --policy", "{choices of policy}", "{choices of --no-such}",
-                           "{choices of --seed}", "{choices of -}"})
-    QCOMPARE(with_choices(text), std::string(text));
-  for (const ManualPage& page : manual_pages())
-    QVERIFY2(page.text.find("{choices of") == page.text.npos, std::string(page.name).c_str());
-  const ManualPage* const serving = find_manual_page("serving");
-  QVERIFY(serving != nullptr && serving->text.find(policies) != serving->text.npos);
 }
 
 void ManualTest::pages_have_a_title_and_open_with_a_task() {

@@ -61,6 +61,7 @@ class SamplingTest : public QObject {
   void a_changed_row_is_in_the_next_request();
   void a_slider_changes_the_same_value();
   void a_fixed_seed_is_sent_and_a_random_one_is_drawn();
+  void a_seed_beyond_its_field_is_exact();
   void a_checkpoint_brings_its_own_preset();
   void stop_strings_end_the_reply();
   void a_preset_changes_the_next_request();
@@ -132,6 +133,19 @@ void SamplingTest::a_fixed_seed_is_sent_and_a_random_one_is_drawn() {
   kind->setCurrentIndex(0);
   Q_EMIT kind->activated(0);
   QVERIFY(sent().seed.value_or(4711) != 4711 || sent().seed != std::uint64_t{4711});
+}
+
+void SamplingTest::a_seed_beyond_its_field_is_exact() {
+  constexpr std::uint64_t kSeed = (std::uint64_t{1} << 53) + 1;  // no double has this value
+  ui::SamplingChoice& choice = fixture->window->context().sampling;
+  ui::SamplingValues values = choice.values();
+  values.off.remove("seed");
+  values.params.seed = kSeed;
+  choice.set_values(values);
+  QCOMPARE(fixture->find<QSpinBox>("sampling.seed")->value(), 2'147'483'647);
+  fixture->click("sampling.seed.copy");
+  QCOMPARE(QGuiApplication::clipboard()->text(), QString::number(kSeed));
+  QCOMPARE(sent().seed.value_or(0), kSeed);
 }
 
 void SamplingTest::a_checkpoint_brings_its_own_preset() {

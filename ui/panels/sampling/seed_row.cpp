@@ -5,14 +5,20 @@
 #include <QClipboard>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
+#include <algorithm>
 
 #include "ui/widgets/controls.h"
 #include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
+namespace {
+
+constexpr int kLargestSeed = 2'147'483'647;
+
+}  // namespace
 
 SeedRow::SeedRow(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice, QWidget* parent)
-    : SamplingItem(parent), field_(field), choice_(choice) {
+    : SamplingItem(parent), field_(field), member_(std::get<engine::SeedMember>(field.member)), choice_(choice) {
   const QString name = QStringLiteral("sampling.") + name_of(field);
   setObjectName(QStringLiteral("sampling.row.") + name_of(field));
   make_controls(theme, name);
@@ -29,7 +35,7 @@ SeedRow::SeedRow(const Theme& theme, const engine::SamplingField& field, Samplin
   connect(kind_, &QComboBox::activated, this, [this](int kind) { choose_kind(kind == 1); });
   connect(seed_, &QSpinBox::valueChanged, this, [this](int seed) {
     SamplingValues values = choice_.values();
-    engine::set_number(field_, seed, values.params);
+    values.params.*member_ = static_cast<std::uint64_t>(seed);
     choice_.set_values(values);
   });
   connect(copy_, &QToolButton::clicked, this, &SeedRow::copy);
@@ -45,7 +51,7 @@ void SeedRow::make_controls(const Theme& theme, const QString& name) {
   seed_ = new Quiet<QSpinBox>(this);
   seed_->setObjectName(name);
   seed_->setAccessibleName(tr("Fixed seed"));
-  seed_->setRange(0, 2'147'483'647);
+  seed_->setRange(0, kLargestSeed);
   seed_->setKeyboardTracking(false);
   copy_ = make_icon_button(theme, name + QStringLiteral(".copy"), QStringLiteral("copy"), tr("Copy the seed"), this);
 }
@@ -58,15 +64,15 @@ void SeedRow::choose_kind(bool fixed) {
 }
 
 void SeedRow::copy() const {
-  const auto fixed = static_cast<std::uint64_t>(engine::number_value(field_, choice_.values().params));
-  QApplication::clipboard()->setText(QString::number(is_fixed() ? fixed : choice_.last_seed().value_or(fixed)));
+  const std::uint64_t seed = is_fixed() ? fixed_seed() : choice_.last_seed().value_or(fixed_seed());
+  QApplication::clipboard()->setText(QString::number(seed));
 }
 
 void SeedRow::refresh() {
   const QSignalBlocker quiet_kind(kind_), quiet_seed(seed_);
   const bool fixed = is_fixed();
   kind_->setCurrentIndex(fixed ? 1 : 0);
-  seed_->setValue(static_cast<int>(engine::number_value(field_, choice_.values().params)));
+  seed_->setValue(static_cast<int>(std::min<std::uint64_t>(fixed_seed(), kLargestSeed)));
   seed_->setVisible(fixed);
   copy_->setEnabled(fixed || choice_.last_seed());
   copy_->setToolTip(fixed ? tr("Copy the seed") : tr("Copy the seed of the last reply"));
