@@ -78,7 +78,7 @@ void OptionFlags::add_boolean(CLI::App& parser, const OptionDescriptor& option, 
   const auto setter = [this, name](const char* value) { return [this, name, value] { values_.emplace_back(name, value); }; };
   const std::string help(option.help);
   parser.add_flag_callback(flag, setter("true"), help)->group(on ? "" : group_title(option.group));
-  parser.add_flag_callback(no_flag, setter("false"), on ? "Turn off: " + help : help)
+  parser.add_flag_callback(no_flag, setter("false"), on ? "Turn off " + name + ": " + help : help)
       ->group(on ? group_title(option.group) : "");
 }
 

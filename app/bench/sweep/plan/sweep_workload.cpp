@@ -60,7 +60,7 @@ constexpr std::array kWorkloadFields = {
         .control = {.order = 1,
                     .label = "Distribution of lengths",
                     .joins = true,
-                    .choices = "even|lognormal",
+                    .choices = "uniform|lognormal",
                     .applies = is_no_replay}},
     WorkloadField{.option = {"shared_prefix", scheduling, number, "Share of every prompt that is the same.", 0, 1},
                   .member = &SweepWorkload::shared_prefix,
