@@ -47,16 +47,17 @@ __device__ inline void store_vector(float* row, int at, int n, bool is_aligned, 
   if (at + 3 < n) row[at + 3] = numbers.w;
 }
 
-/// Stores four elements from k on, a multiple of 4.
+/// Stores four elements from k on, a multiple of 4, at the places of store().
 __device__ inline void store_vector(const PreparedX& to, std::int64_t row, std::int64_t k, float4 numbers) {
-  if (!to.is_bf16) {
-    *reinterpret_cast<float4*>(static_cast<float*>(to.data) + row * to.padded_k + k) = numbers;
+  const auto& [data, n_rows, padded_k, is_bf16] = to;  // all there is: another layout needs its places here
+  if (!is_bf16) {
+    *reinterpret_cast<float4*>(static_cast<float*>(data) + row * padded_k + k) = numbers;
     return;
   }
-  auto* const data = static_cast<__nv_bfloat16*>(to.data);
-  const std::int64_t n_steps = to.padded_k / kStep;
-  *reinterpret_cast<__nv_bfloat162*>(data + x_place(row, k, n_steps)) = __floats2bfloat162_rn(numbers.x, numbers.y);
-  *reinterpret_cast<__nv_bfloat162*>(data + x_place(row, k + 2, n_steps)) = __floats2bfloat162_rn(numbers.z, numbers.w);
+  auto* const halves = static_cast<__nv_bfloat16*>(data);
+  const std::int64_t n_steps = padded_k / kStep;
+  *reinterpret_cast<__nv_bfloat162*>(halves + x_place(row, k, n_steps)) = __floats2bfloat162_rn(numbers.x, numbers.y);
+  *reinterpret_cast<__nv_bfloat162*>(halves + x_place(row, k + 2, n_steps)) = __floats2bfloat162_rn(numbers.z, numbers.w);
 }
 
 __device__ inline float4 operator+(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
