@@ -32,6 +32,7 @@ std::int64_t end_of(std::span<const std::int32_t> indices) {
 
 void StepArrays::begin_step(std::span<const std::span<const std::int32_t>> arrays) {
   is_in_step_ = true;
+  ++n_steps_;
   known_.clear();
   known_.reserve(kMostKnown);
   std::size_t n_bytes = 0;
@@ -71,12 +72,17 @@ StepArrays::Known& StepArrays::find(std::span<const std::byte> bytes) {
   const bool is_known = known != known_.end();
   if (is_known && (is_in_step_ || bytes.empty() || std::memcmp(known->on_host, bytes.data(), bytes.size()) == 0))
     return *known;
-  make_room(bytes_taken(bytes.size()));
-  const Known made = stage(bytes);
-  copy(made, made.n_bytes);
+  const Known made = copy_of(bytes);
   if (is_known) return *known = made;
   if (known_.size() < kMostKnown) return known_.emplace_back(made);
   return other_ = made;
+}
+
+StepArrays::Known StepArrays::copy_of(std::span<const std::byte> bytes) {
+  make_room(bytes_taken(bytes.size()));
+  const Known made = stage(bytes);
+  copy(made, made.n_bytes);
+  return made;
 }
 
 /// A chunk that is full stays until end_step(), because kernels read its arrays.

@@ -30,6 +30,13 @@ class StepArrays {
   const T* on_device(std::span<const T> array) {
     return reinterpret_cast<const T*>(find(std::as_bytes(array)).on_device);
   }
+  /// As on_device(), for an array that may change within the step: it is copied each time.
+  template <class T>
+  const T* copied(std::span<const T> array) {
+    return reinterpret_cast<const T*>(copy_of(std::as_bytes(array)).on_device);
+  }
+  /// Number of the current step; 0: none has begun.
+  std::uint64_t step() const { return is_in_step_ ? n_steps_ : 0; }
   /// The first `count` of `rows` on the device. Requires: each of them is in [0, n).
   const std::int32_t* rows_on_device(std::span<const std::int32_t> rows, std::int64_t count, std::int64_t n);
 
@@ -50,6 +57,7 @@ class StepArrays {
   };
 
   Known& find(std::span<const std::byte> bytes);
+  Known copy_of(std::span<const std::byte> bytes);
   void make_room(std::size_t n_bytes);
   /// Copies the array to the chunk's page-locked memory. Requires: room.
   Known stage(std::span<const std::byte> bytes);
@@ -60,6 +68,7 @@ class StepArrays {
   std::vector<Known> known_;
   Known other_;  ///< an array beyond those that known_ keeps
   bool is_in_step_ = false;
+  std::uint64_t n_steps_ = 0;
 };
 
 }  // namespace lathe::kernels::cuda
