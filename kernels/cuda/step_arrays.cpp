@@ -31,7 +31,9 @@ std::int64_t end_of(std::span<const std::int32_t> indices) {
 }  // namespace
 
 void StepArrays::begin_step(std::span<const std::span<const std::int32_t>> arrays) {
+  if (is_idle_) forget();
   is_in_step_ = true;
+  is_idle_ = false;
   ++n_steps_;
   known_.clear();
   known_.reserve(kMostKnown);
@@ -49,8 +51,14 @@ void StepArrays::begin_step(std::span<const std::span<const std::int32_t>> array
   }
 }
 
+/// Copies stay while there is room: a layer with experts ends the step, and the next one has the same positions and tables.
 void StepArrays::end_step() {
   is_in_step_ = false;
+  is_idle_ = true;
+  if (chunks_.size() > 1 || (!chunks_.empty() && 2 * chunks_.back().n_used > chunks_.back().host.n_bytes())) forget();
+}
+
+void StepArrays::forget() {
   known_.clear();
   if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
   if (!chunks_.empty()) chunks_.back().n_used = 0;
@@ -66,6 +74,7 @@ const std::int32_t* StepArrays::rows_on_device(std::span<const std::int32_t> row
 }
 
 StepArrays::Known& StepArrays::find(std::span<const std::byte> bytes) {
+  is_idle_ = false;
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
     return one.array == bytes.data() && one.n_bytes == bytes.size();
   });
@@ -79,6 +88,7 @@ StepArrays::Known& StepArrays::find(std::span<const std::byte> bytes) {
 }
 
 StepArrays::Known StepArrays::copy_of(std::span<const std::byte> bytes) {
+  is_idle_ = false;
   make_room(bytes_taken(bytes.size()));
   const Known made = stage(bytes);
   copy(made, made.n_bytes);

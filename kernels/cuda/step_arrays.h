@@ -13,8 +13,8 @@
 namespace lathe::kernels::cuda {
 
 /// Owns: page-locked memory, from which arrays are copied in the stream, and device memory of the same size. Neither is used
-/// again before end_step(), so that no copy reads bytes that the host has overwritten, and no kernel an array that a copy
-/// has. Functions throw DeviceFailure if there is no memory for an array.
+/// again before end_step(), so that no copy reads bytes that the host has overwritten, and no kernel an array that a later
+/// copy has overwritten. Functions throw DeviceFailure if there is no memory for an array.
 class StepArrays {
  public:
   explicit StepArrays(Stream stream) : stream_(stream) {}
@@ -25,7 +25,8 @@ class StepArrays {
   /// Requires: the copies, and all kernels that read arrays, have ended.
   void end_step();
 
-  /// The array on the device, until end_step(). Outside a step an array that is given again is compared with its copy.
+  /// The array on the device, for operations until end_step(). Outside a step an array that is given again is compared with
+  /// its copy.
   template <class T>
   const T* on_device(std::span<const T> array) {
     return reinterpret_cast<const T*>(find(std::as_bytes(array)).on_device);
@@ -56,6 +57,8 @@ class StepArrays {
     std::int64_t end = -1;  ///< the array's indices are in [0, end); -1: not known yet
   };
 
+  /// Requires: the copies, and all kernels that read arrays, have ended.
+  void forget();
   Known& find(std::span<const std::byte> bytes);
   Known copy_of(std::span<const std::byte> bytes);
   void make_room(std::size_t n_bytes);
@@ -68,6 +71,7 @@ class StepArrays {
   std::vector<Known> known_;
   Known other_;  ///< an array beyond those that known_ keeps
   bool is_in_step_ = false;
+  bool is_idle_ = true;  ///< no array was given since end_step()
   std::uint64_t n_steps_ = 0;
 };
 
