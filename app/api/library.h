@@ -65,9 +65,10 @@ class Library {
   virtual engine::Result<void> check_unchanged(const LibraryEntry& entry) const = 0;
   virtual void opened(const std::string& path) = 0;  ///< moves the model to the front of the recent models (20 kept)
   virtual std::string demo_model() const = 0;        ///< path of the bundled model; empty: it is not installed
-  /// Path of a model: `path_or_name` itself if it exists; else the entry with that name, ignoring case, or the only entry
-  /// whose name ends with it ("Llama-3.2-1B" of "meta-llama/Llama-3.2-1B"). Errors: not_found with the name and the folders
-  /// searched; invalid_argument with the matching entries when several match.
+  /// Path of a model: `path_or_name` itself if it exists or names a shape (engine/api/model_shapes.h); else the entry with
+  /// that name, ignoring case, or the only entry whose name ends with it ("Llama-3.2-1B" of "meta-llama/Llama-3.2-1B").
+  /// Errors: not_found with the name and the folders searched; invalid_argument with the matching entries when several
+  /// match.
   virtual engine::Result<std::string> resolve(const std::string& path_or_name) const = 0;
 };
 /// `standard`: folders of other programs, searched if the setting library/standard_folders is on.

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <map>
 #include <random>
 
 namespace lathe::app {
@@ -44,7 +46,8 @@ class Bench {
     // Prompt processing yields the first token of an answer, hence one more.
     const int n_output = kind == BenchKind::pp ? 1 : n_tokens + 1;
     std::vector<Prompt> prompts;
-    for (int i = 0; i < concurrency; ++i) prompts.push_back(random_prompt(depth));
+    for (int i = 0; i < concurrency; ++i) prompts.push_back(depth > 0 ? prompt_of_depth(i, depth) : random_prompt(0));
+    // Computes the depth for the first sample; for later ones, whatever the cache has lost of it.
     if (depth > 0) LATHE_TRY_VOID(run_streams(prompts, 1));
     for (Prompt& prompt : prompts) extend(prompt, n_prompt);
     LATHE_TRY(const std::vector<Stream> streams, run_streams(prompts, n_output));
@@ -126,6 +129,13 @@ class Bench {
     return {};
   }
 
+  /// The prompt that stream i has in the cache, the same for all samples: a long depth takes longer than what is measured.
+  const Prompt& prompt_of_depth(int i, int depth) {
+    std::vector<Prompt>& prompts = of_depth_[depth];
+    while (std::ssize(prompts) <= i) prompts.push_back(random_prompt(depth));
+    return prompts[static_cast<std::size_t>(i)];
+  }
+
   Prompt random_prompt(int n) {
     Prompt prompt{.salt = fmt::format("bench {} {}", salt_, n_prompts_++), .ids = {}};
     extend(prompt, n);
@@ -142,9 +152,23 @@ class Bench {
   const std::int64_t salt_ =
       Clock::now().time_since_epoch().count();  ///< a second benchmark must not find this one's prompts in the cache
   std::uint64_t n_prompts_ = 0;
+  std::map<int, std::vector<Prompt>> of_depth_;  ///< by depth, one for each stream
 };
 
+/// Takes a number from 1 to kMaxNumber off the front of a text; 0: there is none.
+int take_number(std::string_view& text) {
+  constexpr int kMaxNumber = 1 << 20;
+  int number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 1 || number > kMaxNumber) return 0;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+}  // namespace
+
 std::vector<BenchRun> planned_runs(const BenchPlan& plan) {
+  if (!plan.runs.empty()) return plan.runs;
   std::vector<BenchRun> runs;
   for (const auto& [kind, n_tokens] : {std::pair{BenchKind::pp, plan.n_prompt}, std::pair{BenchKind::tg, plan.n_generate}}) {
     if (n_tokens == 0) continue;
@@ -153,7 +177,29 @@ std::vector<BenchRun> planned_runs(const BenchPlan& plan) {
   return runs;
 }
 
-}  // namespace
+Result<BenchRun> parse_bench_run(std::string_view text) {
+  constexpr int kMaxStreams = 4096;
+  BenchRun run;
+  if (text.starts_with("tg")) run.kind = BenchKind::tg;
+  std::string_view rest = text.substr(std::min<std::size_t>(2, text.size()));
+  run.n_tokens = take_number(rest);
+  const auto follows = [&rest](char mark) {
+    const bool is_there = rest.starts_with(mark);
+    if (is_there) rest.remove_prefix(1);
+    return is_there;
+  };
+  if (follows('x')) run.concurrency = take_number(rest);
+  if (follows('@')) {
+    run.depth = take_number(rest);
+    if (run.depth == 0) run.n_tokens = 0;
+  }
+  const bool is_named = text.starts_with(name_of(run.kind));
+  if (is_named && rest.empty() && run.n_tokens > 0 && run.concurrency > 0 && run.concurrency <= kMaxStreams) return run;
+  return engine::fail(ErrorCode::invalid_argument,
+                      fmt::format("'{:.64}' is no run: write pp512, tg128x32 for 32 streams, or tg128x32@8000 for streams "
+                                  "that have 8000 tokens in the cache",
+                                  text));
+}
 
 std::string_view name_of(BenchKind kind) { return kind == BenchKind::pp ? "pp" : "tg"; }
 

@@ -11,6 +11,7 @@
 
 #include "app/cli/memory_text.h"
 #include "app/log/printable.h"
+#include "engine/api/model_shapes.h"
 #include "engine/api/option_value.h"
 
 namespace lathe::app {
@@ -93,6 +94,14 @@ void add_device(CLI::App& parser, std::string& device) {
       ->type_name(engine::named_choices(option));
 }
 
+void add_shape(CLI::App& parser, std::string& shape) {
+  parser
+      .add_option("--shape", shape,
+                  fmt::format("Measure a model of these sizes with random weights, which are made in memory: {}.",
+                              fmt::join(engine::model_shape_names(), ", ")))
+      ->type_name("NAME");
+}
+
 void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help) {
   CLI::Validator range = CLI::Range(min, max);
   range.description("");
@@ -149,6 +158,8 @@ ModelCommand::ModelCommand(const Command& command, Terminal& terminal, std::vect
   parser_.add_flag("-q,--quiet", quiet_, "Print no progress and no notes on stderr.");
 }
 
+void ModelCommand::add_shape() { app::add_shape(parser_, shape_); }
+
 std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments) {
   // The engine's flags are added last, so that the help shows the command's own flags first.
   flags_.add(parser_, engine::engine_option_table(), except_);
@@ -189,6 +200,11 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
     return engine::fail(ErrorCode::invalid_argument, fmt::format("two models were given: {} and --model {}{}",
                                                                  positional_model_, options.model, hint_at_flag()));
   }
+  if (!shape_.empty() && !options.model.empty()) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("a model and a shape were given: {} and --shape {}", options.model, shape_));
+  }
+  if (!shape_.empty()) options.model = engine::shape_path(shape_);
   LATHE_TRY_VOID(open_workbench());
   if (options.model.empty()) options.model = otherwise;
   if (!options.model.empty()) {

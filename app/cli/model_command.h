@@ -28,6 +28,8 @@ int exit_code_of(engine::ErrorCode code);
 int report(Terminal& terminal, const CLI::App& parser, const engine::Error& error);
 /// Adds --device to commands that measure the machine.
 void add_device(CLI::App& parser, std::string& device);
+/// Adds --shape to commands that can measure a model of random weights.
+void add_shape(CLI::App& parser, std::string& shape);
 /// Adds a flag for a whole number from `min` to `max`; the help shows it as N.
 void add_number(CLI::App& parser, const std::string& flag, int& value, int min, int max, const std::string& help);
 /// Accepts whole numbers from `least` on.
@@ -44,6 +46,8 @@ class ModelCommand {
   ModelCommand(const Command& command, Terminal& terminal, std::vector<std::string_view> except = {});
 
   CLI::App& parser() { return parser_; }
+  /// Adds --shape, which names random weights in place of a model: for commands that measure speed.
+  void add_shape();
   std::optional<int> parse(const std::vector<std::string>& arguments);
   bool given(std::string_view option) const { return flags_.given(option); }
   /// True if a model was given, as an argument or by --model.
@@ -85,7 +89,7 @@ class ModelCommand {
   CLI::App parser_;
   const std::vector<std::string_view> except_;
   OptionFlags flags_;
-  std::string positional_model_, profile_dir_;
+  std::string positional_model_, shape_, profile_dir_;
   std::string flag_before_model_;  ///< "--csv" of "--csv FILE"; empty: the argument before the model is no printing flag
   bool quiet_ = false;
   LogLevel log_level_ = LogLevel::warning;

@@ -11,6 +11,7 @@
 #include "app/library/model_names.h"
 #include "app/library/model_scan.h"
 #include "engine/api/hub_snapshot.h"
+#include "engine/api/model_shapes.h"
 
 namespace lathe::app {
 namespace {
@@ -102,6 +103,10 @@ class SettingsLibrary final : public Library {
   }
 
   Result<std::string> resolve(const std::string& path_or_name) const override {
+    if (engine::is_shape_path(path_or_name)) {
+      LATHE_TRY_VOID(engine::find_shape(path_or_name));
+      return path_or_name;
+    }
     std::error_code problem;
     // Dangling links and unreadable paths are not looked up by name: opening them reports the reason.
     const fs::file_type type = fs::symlink_status(path_or_name, problem).type();

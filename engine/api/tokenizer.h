@@ -23,7 +23,7 @@ struct TextSpan {
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
-  virtual std::string_view kind() const = 0;  ///< "sentencepiece", "bpe"
+  virtual std::string_view kind() const = 0;  ///< "sentencepiece", "bpe", "bytes"
   virtual std::int32_t vocab_size() const = 0;
   virtual std::optional<std::int32_t> bos_id() const = 0;
   virtual const std::vector<std::int32_t>& eos_ids() const = 0;
@@ -51,8 +51,8 @@ class Tokenizer {
   virtual std::string decode_bytes(std::int32_t id, bool first) const = 0;
 };
 
-/// Opens tokenizer.model or tokenizer.json of a folder, or one such file. A link that leads out of the folder is refused, as
-/// in a ModelFolder. Errors: model_refused, not_found.
+/// Opens tokenizer.model or tokenizer.json of a folder, or one such file; for a shape a tokenizer of bytes. A link that
+/// leads out of the folder is refused, as in a ModelFolder. Errors: model_refused, not_found.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path);
 
 }  // namespace lathe::engine

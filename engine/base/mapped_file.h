@@ -8,35 +8,34 @@
 #include <string>
 
 #include "engine/api/result.h"
+#include "engine/base/byte_source.h"
 #include "engine/base/file_descriptor.h"
 
 namespace lathe::engine {
 
 /// Owns: the file and its mapping. Thread: any.
-class MappedFile {
+class MappedFile final : public ByteSource {
  public:
   /// Maps the file and takes the descriptor, even on failure. `name` is for messages.
   /// Errors: model_refused when the file cannot be mapped.
   static Result<std::shared_ptr<const MappedFile>> map(int descriptor, std::string name);
 
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
+  ~MappedFile() override;
 
-  const std::string& name() const { return name_; }
-  std::span<const std::byte> bytes() const { return {data_, n_bytes_}; }
+  const std::string& name() const override { return name_; }
+  std::span<const std::byte> bytes() const override { return {data_, n_bytes_}; }
 
   /// Whether the file still has all the bytes that were mapped: accessing a truncated part ends the process (SIGBUS).
   bool is_whole() const;
+  bool prepare(std::span<const std::byte>) const override { return is_whole(); }
 
   /// Identifies the state of the file: device, inode, size, and the times of the last change of content (mtime) and of any
   /// change (ctime, which programs cannot set). Changes if the file is written or replaced.
-  std::string stamp() const;
+  std::string stamp() const override;
 
-  /// Requests the pages of `part` ahead of their use. Requires: `part` is inside bytes().
-  void will_need(std::span<const std::byte> part) const;
-  /// Returns the whole pages inside `part` to the system; a later access reads them again.
-  void drop(std::span<const std::byte> part) const;
+  void will_need(std::span<const std::byte> part) const override;
+  /// A later access reads the pages again.
+  void drop(std::span<const std::byte> part) const override;
 
  private:
   MappedFile(FileDescriptor file, std::string name, const std::byte* data, std::size_t n_bytes)

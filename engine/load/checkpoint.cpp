@@ -68,7 +68,7 @@ kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat 
   return {bytes, kernels::Dtype::u8, {n_rows, std::ssize(tensor.bytes) / n_rows}};
 }
 
-Result<void> Checkpoint::add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors) {
+Result<void> Checkpoint::add(std::shared_ptr<const ByteSource> file, std::vector<StoredTensor> tensors) {
   const auto index = static_cast<std::uint32_t>(files_.size());
   files_.push_back(std::move(file));
   for (StoredTensor& tensor : tensors) {
@@ -116,10 +116,10 @@ void Checkpoint::drop(const StoredTensor& tensor) const {
   for (const StoredTensor& part : tensor.parts) drop(part);
 }
 
-Result<void> Checkpoint::check_whole(const StoredTensor& tensor) const {
-  for (const StoredTensor& part : tensor.parts) LATHE_TRY_VOID(check_whole(part));
-  const MappedFile& file = *files_[tensor.file];
-  if (file.is_whole()) return {};
+Result<void> Checkpoint::prepare(const StoredTensor& tensor) const {
+  for (const StoredTensor& part : tensor.parts) LATHE_TRY_VOID(prepare(part));
+  const ByteSource& file = *files_[tensor.file];
+  if (file.prepare(tensor.bytes)) return {};
   return fail(
       ErrorCode::model_refused,
       fmt::format("truncated while it was read: it had {} bytes before; load it when it is complete", file.bytes().size()),

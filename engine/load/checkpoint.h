@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/api/result.h"
-#include "engine/base/mapped_file.h"
+#include "engine/base/byte_source.h"
 #include "engine/load/coded_tensor.h"
 #include "kernels/api/backend.h"
 #include "kernels/api/tensor.h"
@@ -46,7 +46,7 @@ enum class StoredForm : std::uint8_t {
   plain           ///< outputs_first, and rows of Q precede those of K and V where the family's own files interleave them
 };
 
-/// Owns: nothing; the bytes belong to the checkpoint's mapping.
+/// Owns: nothing; the bytes belong to a source of the checkpoint.
 struct StoredTensor {
   std::string name;
   const StoredType* type = nullptr;
@@ -85,13 +85,13 @@ kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat 
 /// Formats a shape: "[512, 64]".
 std::string to_string(std::span<const std::int64_t> shape);
 
-/// Owns: the mapped files. Thread: any; nothing changes after opening.
+/// Owns: the sources of the bytes. Thread: any; nothing changes after opening.
 class Checkpoint {
  public:
   explicit Checkpoint(std::string_view file_format) : file_format_(file_format) {}
 
   /// Adds a file and its tensors. Errors: model_refused when a tensor of this name exists already.
-  Result<void> add(std::shared_ptr<const MappedFile> file, std::vector<StoredTensor> tensors);
+  Result<void> add(std::shared_ptr<const ByteSource> file, std::vector<StoredTensor> tensors);
   /// Replaces all tensors by others of the same files. Errors: model_refused when two have one name.
   Result<void> replace(std::vector<StoredTensor> tensors);
   /// How the files are quantized, for people: set_scheme("gptq: 7 int4, groups of 128").
@@ -116,9 +116,9 @@ class Checkpoint {
   /// Requires: absent() is not empty.
   Error absence(std::string_view tensor = {}) const;
 
-  /// Checks that the tensor's files are still whole; call it before reading the bytes. Errors: model_refused when one has
-  /// been truncated since it was opened.
-  Result<void> check_whole(const StoredTensor& tensor) const;
+  /// Makes the tensor's bytes readable until drop(); call it before reading them. Errors: model_refused when a file has been
+  /// truncated since it was opened.
+  Result<void> prepare(const StoredTensor& tensor) const;
 
   /// Identifies the state of the files; changes if a file is written.
   std::string stamp() const;
@@ -130,7 +130,7 @@ class Checkpoint {
   Result<void> settle_names();
 
   std::string_view file_format_;
-  std::vector<std::shared_ptr<const MappedFile>> files_;
+  std::vector<std::shared_ptr<const ByteSource>> files_;
   std::vector<StoredTensor> tensors_;
   std::vector<std::string> warnings_;
   std::map<std::string, std::shared_ptr<const Error>, std::less<>> absent_;

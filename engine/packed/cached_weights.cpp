@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/api/model_shapes.h"
 #include "engine/packed/packed_key.h"
 
 namespace lathe::engine {
@@ -17,7 +18,8 @@ std::string words_of(const Error& error) {
 }  // namespace
 
 bool wants_packed_cache(const EngineOptions& options, const PackedCacheFolder& folder) {
-  return options.cache && !folder.path.empty() && find_quantization(options.quantization) != nullptr;
+  return options.cache && !folder.path.empty() && !is_shape_path(options.model) &&
+         find_quantization(options.quantization) != nullptr;
 }
 
 Result<CachedWeights> load_cached_weights(Decoder& decoder, kernels::Backend& backend, const Checkpoint& checkpoint,

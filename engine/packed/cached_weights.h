@@ -25,7 +25,7 @@ struct WeightMaker {
   std::function<Result<std::vector<std::string>>(const WeightObserver&)> make;
 };
 
-/// True for a quantized load with a cache folder and options.cache.
+/// True for a quantized load of files with a cache folder and options.cache.
 bool wants_packed_cache(const EngineOptions& options, const PackedCacheFolder& folder);
 
 /// Loads weights as load_weights does (`maker` calls it). `observer` receives the bytes of the plan that are done; it may be

@@ -39,7 +39,7 @@ Result<ContentHash> content_of(const Checkpoint& checkpoint, const WeightPlan& p
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
     const PlannedWeight& weight = plan.weights[i];
-    LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
+    LATHE_TRY_VOID(checkpoint.prepare(*weight.tensor));
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
     const ContentHash hash = hash_of_tensor(weight.tensor->bytes, backend);
     std::vector<std::string> parts;

@@ -116,7 +116,7 @@ class Calibration {
   }
 
   Result<TensorView> read(const PlannedWeight& weight) {
-    LATHE_TRY_VOID(model_.checkpoint.check_whole(*weight.tensor));
+    LATHE_TRY_VOID(model_.checkpoint.prepare(*weight.tensor));
     return to_plain(backend_, weight.layout, config_, view_of(*weight.tensor, aligned_), ordered_);
   }
 

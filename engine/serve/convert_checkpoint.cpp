@@ -40,6 +40,8 @@ class Conversion {
   Result<ConvertReport> run(const ConvertOptions& convert) {
     LATHE_TRY_VOID(validate(options_));
     LATHE_TRY(model_, open_model(options_.model, ModelUse::inspect));
+    if (model_->folder.shape() != nullptr)
+      return fail(ErrorCode::unsupported, "a shape has no files to convert", options_.model);
     LATHE_TRY(backend_, open_backend(backend_choice(options_)));
     // A load splits and transposes kv_b_proj before rounding: rounding it in the layout of the files would give other
     // values.
@@ -235,7 +237,7 @@ class Conversion {
     TensorConversion conversion(*model_, *backend_, smoothing_);
     for (const WrittenPart& part : plan_.parts) {
       const StoredTensor& stored = *part.source->tensor;
-      LATHE_TRY_VOID(model_->checkpoint.check_whole(stored));
+      LATHE_TRY_VOID(model_->checkpoint.prepare(stored));
       LATHE_TRY_VOID(conversion.write(part, writer));
       model_->checkpoint.drop(stored);
       bytes_done = std::min(bytes_done + static_cast<std::int64_t>(stored.bytes.size()), bytes_total);

@@ -8,6 +8,7 @@
 
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
+#include "engine/model/random_checkpoint.h"
 #include "engine/model/token_ids.h"
 #include "engine/serve/chat_template_source.h"
 #include "engine/serve/config_source.h"
@@ -32,6 +33,7 @@ constexpr std::array kTokenizerKinds = {
 /// Determined by file names alone: opening a large vocabulary takes longer than reading all headers.
 std::string tokenizer_kind(const ModelFolder& folder) {
   if (!folder.gguf().empty()) return "gguf";
+  if (folder.shape() != nullptr) return "bytes";
   for (const TokenizerKind& known : kTokenizerKinds) {
     if (folder.has(known.file)) return std::string(known.kind);
   }
@@ -142,7 +144,8 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
                                          folder.gguf().empty() ? "config.json" : std::string_view(folder.gguf())));
   const Json generation_json = read_generation_json(folder, warnings);
   GenerationConfig generation = read_generation_config(generation_json, config.vocab_size);
-  LATHE_TRY(Checkpoint checkpoint, open_checkpoint(folder));
+  LATHE_TRY(Checkpoint checkpoint,
+            folder.shape() != nullptr ? random_checkpoint(config, folder.name()) : open_checkpoint(folder));
   LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));
   NamedTemplates chat_templates = chat_templates_of(folder, warnings);
   append(warnings, warnings_of_tokenizer_config(folder));

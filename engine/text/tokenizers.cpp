@@ -7,6 +7,7 @@
 #include "engine/api/checkpoint.h"
 #include "engine/api/tokenizer.h"
 #include "engine/load/files/model_folder.h"
+#include "engine/text/byte_tokenizer.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "engine/text/rank_file.h"
 #include "engine/text/sentencepiece_tokenizer.h"
@@ -44,10 +45,18 @@ std::string known_files() {
   return names;
 }
 
+/// The tokenizer of a shape, with as many ids as its embeddings have rows.
+Result<std::unique_ptr<Tokenizer>> open_shape_tokenizer(const std::string& path) {
+  LATHE_TRY(const ModelFolder folder, ModelFolder::open(path));
+  LATHE_TRY(const Json config, folder.read_json("config.json"));
+  return make_byte_tokenizer(config.at("vocab_size").get<std::int32_t>());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   namespace fs = std::filesystem;
+  if (is_shape_path(path)) return open_shape_tokenizer(path);
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error);
   const std::string name = fs::path(path).filename().string();

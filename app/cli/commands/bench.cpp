@@ -22,7 +22,15 @@ namespace {
 using engine::OrderedJson;
 using engine::Result;
 
-void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
+/// Values of the command's own flags; `runs` as they are written.
+struct BenchFlags {
+  BenchPlan plan;
+  std::vector<std::string> runs;
+  bool json = false;
+};
+
+void add_flags(CLI::App& parser, BenchFlags& flags) {
+  BenchPlan& plan = flags.plan;
   constexpr int kMaxTokens = 1 << 20;
   add_number(parser, "--pp", plan.n_prompt, 0, kMaxTokens, "Prompt length in tokens; 0: do not measure prompt processing.");
   add_number(parser, "--tg", plan.n_generate, 0, kMaxTokens, "Tokens to generate; 0: do not measure generation.");
@@ -35,31 +43,52 @@ void add_flags(CLI::App& parser, BenchPlan& plan, bool& json) {
       ->allow_extra_args(false)
       ->check(streams)
       ->type_name("1,4,16");
+  CLI::Option* const runs = parser.add_option(
+      "--run", flags.runs,
+      "Comma-separated runs in place of --pp, --tg, --depth and --concurrency: pp512, tg128x32 (32 streams), tg128x32@8000 "
+      "(at a depth of 8000).");
+  runs->delimiter(',')->allow_extra_args(false)->type_name("pp512,tg128x32");
+  for (const char* other : {"--pp", "--tg", "--depth", "--concurrency"}) runs->excludes(other);
   add_number(parser, "--repeats", plan.n_repeats, 1, 1000, "Samples of each measurement, after one that is discarded.");
-  parser.add_flag("--json", json, "Print one JSON object on stdout.");
+  parser.add_flag("--json", flags.json, "Print one JSON object on stdout.");
 }
 
-/// Tokens of the longest stream, after the depth: a prompt and one token, or one token and the generated ones.
-std::int64_t context_of(const BenchPlan& plan) { return plan.depth + std::max(plan.n_prompt + 1, plan.n_generate + 2); }
+std::string title_of(const BenchRun& run) {
+  const std::string title = fmt::format("{}{}", name_of(run.kind), run.n_tokens);
+  return run.depth > 0 ? fmt::format("{} @ {}", title, run.depth) : title;
+}
+
+/// Tokens of each stream, after the depth: a prompt and one token, or one token and the generated ones.
+std::int64_t context_of(const BenchRun& run) {
+  return std::int64_t{run.depth} + run.n_tokens + (run.kind == BenchKind::pp ? 1 : 2);
+}
+
+/// Tokens of the longest stream.
+std::int64_t context_of(const BenchPlan& plan) {
+  std::int64_t longest = 1;
+  for (const BenchRun& run : planned_runs(plan)) longest = std::max(longest, context_of(run));
+  return longest;
+}
 
 /// Checks the plan before anything is measured.
 Result<void> check(const BenchPlan& plan, const std::string& model) {
-  if (plan.n_prompt == 0 && plan.n_generate == 0) {
+  const std::vector<BenchRun> runs = planned_runs(plan);
+  if (runs.empty()) {
     return engine::fail(engine::ErrorCode::invalid_argument, "with --pp 0 and --tg 0 there is nothing to measure");
   }
   LATHE_TRY(const engine::ModelInfo info, engine::inspect_checkpoint(model));
-  if (const std::int64_t needed = context_of(plan); needed > info.max_position_embeddings) {
-    return engine::fail(
-        engine::ErrorCode::invalid_argument,
-        fmt::format("--pp {} and --tg {} at --depth {} need a context of {} tokens, but {} supports {}", plan.n_prompt,
-                    plan.n_generate, plan.depth, needed, info.name, info.max_position_embeddings));
-  }
-  return {};
+  const auto longest = std::max_element(runs.begin(), runs.end(),
+                                        [](const BenchRun& a, const BenchRun& b) { return context_of(a) < context_of(b); });
+  if (context_of(*longest) <= info.max_position_embeddings) return {};
+  return engine::fail(engine::ErrorCode::invalid_argument,
+                      fmt::format("{} needs a context of {} tokens, but {} supports {}", title_of(*longest),
+                                  context_of(*longest), info.name, info.max_position_embeddings));
 }
 
 /// Raises the limits so that all streams and their tokens fit, except limits that were given; warns if these are too low.
 void make_room(ModelCommand& command, const BenchPlan& plan, engine::EngineOptions& options) {
-  const int n_streams = *std::max_element(plan.concurrency.begin(), plan.concurrency.end());
+  int n_streams = 1;
+  for (const BenchRun& run : planned_runs(plan)) n_streams = std::max(n_streams, run.concurrency);
   if (!command.given("max_num_seqs")) options.max_num_seqs = n_streams;
   if (n_streams > options.max_num_seqs) {
     command.print_note(
@@ -83,20 +112,26 @@ double deviation(const std::vector<double>& samples) {
   return std::sqrt(sum / static_cast<double>(samples.size() - 1));
 }
 
-std::string title_of(const BenchRun& run) {
-  const std::string title = fmt::format("{}{}", name_of(run.kind), run.n_tokens);
-  return run.depth > 0 ? fmt::format("{} @ {}", title, run.depth) : title;
+double median(std::vector<double> samples) {
+  if (samples.empty()) return 0.0;
+  std::sort(samples.begin(), samples.end());
+  const std::size_t half = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
 }
 
 OrderedJson bench_json(const engine::LoadedModel& model, const engine::MachineReport& machine,
                        const std::vector<BenchRun>& runs) {
   OrderedJson list = OrderedJson::array();
   for (const BenchRun& run : runs) {
-    list.push_back({{"kind", name_of(run.kind)},
-                    {"n_tokens", run.n_tokens},
-                    {"depth", run.depth},
-                    {"concurrency", run.concurrency},
-                    {"samples_tok_s", run.samples_tok_s}});
+    OrderedJson& one = list.emplace_back(OrderedJson{{"kind", name_of(run.kind)},
+                                                     {"n_tokens", run.n_tokens},
+                                                     {"depth", run.depth},
+                                                     {"concurrency", run.concurrency},
+                                                     {"samples_tok_s", run.samples_tok_s}});
+    const double tok_s = median(run.samples_tok_s);
+    one["median_tok_s"] = tok_s;
+    // Every stream gets a token a step.
+    if (run.kind == BenchKind::tg && tok_s > 0) one["step_ms"] = 1e3 * run.concurrency / tok_s;
   }
   return {{"model", model.name},
           {"dtype", model.dtype},
@@ -124,10 +159,16 @@ std::string table(const engine::LoadedModel& model, const engine::MachineReport&
 
 int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   ModelCommand command(kBenchCommand, terminal);
-  BenchPlan plan;
-  bool json = false;
-  add_flags(command.parser(), plan, json);
+  BenchFlags flags;
+  BenchPlan& plan = flags.plan;
+  command.add_shape();
+  add_flags(command.parser(), flags);
   if (const auto code = command.parse(arguments)) return *code;
+  for (const std::string& run : flags.runs) {
+    auto read = parse_bench_run(run);
+    if (!read) return command.fail(read.error());
+    plan.runs.push_back(std::move(*read));
+  }
   Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
   if (const auto usable = check(plan, options->model); !usable) return command.fail(usable.error());
@@ -147,8 +188,8 @@ int bench(const std::vector<std::string>& arguments, Terminal& terminal) {
   const Result<std::vector<BenchRun>> runs = run_bench(*engine, plan, progress);
   command.progress({});
   if (!runs) return command.fail(runs.error());
-  terminal.out << (json ? engine::dump_json(bench_json(engine->model(), *machine, *runs), 2) + "\n"
-                        : table(engine->model(), *machine, *runs));
+  terminal.out << (flags.json ? engine::dump_json(bench_json(engine->model(), *machine, *runs), 2) + "\n"
+                              : table(engine->model(), *machine, *runs));
   return kExitDone;
 }
 

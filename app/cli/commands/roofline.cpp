@@ -11,6 +11,7 @@
 #include "app/cli/machine_text.h"
 #include "app/cli/model_command.h"
 #include "engine/api/machine.h"
+#include "engine/api/model_shapes.h"
 
 namespace lathe::app {
 
@@ -106,7 +107,7 @@ void add_list(CLI::App& parser, const std::string& flag, std::vector<T>& values,
 
 /// A model given as an argument or by --model, as in other commands.
 struct NamedModel {
-  std::string positional, flag, profile_dir;
+  std::string positional, flag, shape, profile_dir;
 };
 
 void add_model(CLI::App& parser, NamedModel& model) {
@@ -114,6 +115,7 @@ void add_model(CLI::App& parser, NamedModel& model) {
   parser.add_option("--model", model.flag,
                     "Model whose shapes are measured: a folder, a GGUF file, or a name that `lathe models` lists; default: "
                     "the shapes of a model with half a billion parameters.");
+  add_shape(parser, model.shape);
   parser.add_option("--profile-dir", model.profile_dir,
                     "Folder for settings and other files; default: the folders of the user.");
 }
@@ -125,6 +127,14 @@ engine::Result<std::string> path_of(const NamedModel& model) {
                         fmt::format("two models were given: {} and --model {}", model.positional, model.flag));
   }
   const std::string& name = model.flag.empty() ? model.positional : model.flag;
+  if (!model.shape.empty() && !name.empty()) {
+    return engine::fail(engine::ErrorCode::invalid_argument,
+                        fmt::format("a model and a shape were given: {} and --shape {}", name, model.shape));
+  }
+  if (!model.shape.empty()) {
+    LATHE_TRY_VOID(engine::find_shape(model.shape));
+    return engine::shape_path(model.shape);
+  }
   std::error_code error;
   if (name.empty() || std::filesystem::exists(name, error)) return name;
   WorkbenchOptions options;

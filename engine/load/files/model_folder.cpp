@@ -167,6 +167,13 @@ std::optional<std::string> unsafe_file_name(std::string_view name) {
 }
 
 Result<ModelFolder> ModelFolder::open(const std::string& path) {
+  if (is_shape_path(path)) {
+    ModelFolder folder;
+    LATHE_TRY(folder.shape_, find_shape(path));
+    folder.path_ = path;
+    folder.name_ = folder.shape_->name;
+    return folder;
+  }
   std::error_code problem;
   if (fs::is_directory(path, problem)) {
     LATHE_TRY(ModelFolder folder, open_files(path));
@@ -206,6 +213,7 @@ Result<ModelFolder> ModelFolder::open_files(const std::string& path) {
 
 Result<FileDescriptor> ModelFolder::open_file(std::string_view file) const {
   const std::string where(file);
+  if (shape_ != nullptr) return fail(ErrorCode::model_refused, "a shape has no such file", where);
   if (const auto unsafe = unsafe_file_name(file)) return fail(ErrorCode::model_refused, *unsafe, where);
   const fs::path relative(where);
   FileDescriptor inner;
@@ -225,6 +233,7 @@ Result<FileDescriptor> ModelFolder::open_file(std::string_view file) const {
 }
 
 bool ModelFolder::has(std::string_view file) const {
+  if (shape_ != nullptr) return file == kConfig;
   struct stat status{};
   const std::string name(file);
   if (::fstatat(folder_descriptor_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
@@ -232,6 +241,7 @@ bool ModelFolder::has(std::string_view file) const {
 }
 
 std::vector<std::string> ModelFolder::files() const {
+  if (shape_ != nullptr) return {std::string(kConfig)};
   std::vector<std::string> names;
   std::error_code problem;
   for (fs::directory_iterator entry(folder_, problem), end; !problem && entry != end; entry.increment(problem)) {
@@ -256,6 +266,7 @@ Result<std::shared_ptr<const MappedFile>> ModelFolder::map(std::string_view file
 }
 
 Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t max_bytes) const {
+  if (shape_ != nullptr && file == kConfig) return std::string(shape_->config);
   LATHE_TRY(const FileDescriptor opened, open_file(file));
   LATHE_TRY(std::string text, read_text_file(opened, std::string(file), static_cast<std::size_t>(max_bytes)));
   if (auto words = stand_in_for_text(text)) return fail(ErrorCode::model_refused, std::move(*words), std::string(file));

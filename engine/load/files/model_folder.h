@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ModelFolder: opens the files of a checkpoint folder, or of one GGUF model in a folder; names inside those files cannot
-// lead out of the folder.
+// lead out of the folder. A shape (model_shapes.h) is a folder in memory that has a config.json alone.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/api/json.h"
+#include "engine/api/model_shapes.h"
 #include "engine/api/result.h"
 #include "engine/base/file_descriptor.h"
 #include "engine/base/mapped_file.h"
@@ -21,8 +22,8 @@ namespace lathe::engine {
 /// contain "..", and folders in it must be beneath the model's.
 class ModelFolder {
  public:
-  /// Opens a folder, the folder of a repository in the Hugging Face cache, or a GGUF file. Errors: not_found; model_refused
-  /// when `path` is none of these, or when the folder has no weights of its own and several GGUF models.
+  /// Opens a folder, the folder of a repository in the Hugging Face cache, a GGUF file, or a shape. Errors: not_found;
+  /// model_refused when `path` is none of these, or when the folder has no weights of its own and several GGUF models.
   static Result<ModelFolder> open(const std::string& path);
   /// Opens a folder without choosing among GGUF models in it. Errors: not_found, model_refused when it is no folder.
   static Result<ModelFolder> open_files(const std::string& path);
@@ -33,6 +34,8 @@ class ModelFolder {
   const std::string& name() const { return name_; }
   /// The GGUF file that holds config, tokenizer and the first weights; empty: these are separate files.
   const std::string& gguf() const { return gguf_; }
+  /// The shape whose config.json this is; null: the files exist.
+  const ModelShape* shape() const { return shape_; }
   /// The choices that open() made because the path left them open, as texts for people.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -60,6 +63,7 @@ class ModelFolder {
   std::vector<std::string> warnings_;
   std::string folder_;  ///< absolute path
   FileDescriptor folder_descriptor_;
+  const ModelShape* shape_ = nullptr;
 };
 
 /// Says why a file name from an index is unsafe; nothing if it is safe. Opens no file.

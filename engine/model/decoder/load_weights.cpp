@@ -29,7 +29,7 @@ Result<std::vector<std::string>> load_weights(Decoder& decoder, kernels::Backend
   std::int64_t bytes_done = 0;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
     const PlannedWeight& weight = plan.weights[i];
-    LATHE_TRY_VOID(checkpoint.check_whole(*weight.tensor));
+    LATHE_TRY_VOID(checkpoint.prepare(*weight.tensor));
     // The disk fetches the next tensor while this one is packed.
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
     const auto kept = kept_format(weight, decoder.storage(), decoder.config());

@@ -94,7 +94,11 @@ void BenchTest::a_depth_lies_in_the_cache_before() {
   QVERIFY2(runs.has_value(), runs ? "" : runs.error().message.c_str());
   QCOMPARE(runs->back().depth, 32);
   // Two kinds, each with a warm-up: three streams that find 32 tokens.
-  QCOMPARE(harness.engine->snapshot()->counters.n_prefix_hits, std::uint64_t{2 * 2 * 3 * 32});
+  const auto counters = harness.engine->snapshot()->counters;
+  QVERIFY(counters.n_prefix_hits >= 2 * 2 * 3 * 32);
+  // The depth is computed once, for the first of the four samples. Beyond it: two prompts of 24, two of 1, and what the
+  // cache never gives, the last tokens of the depth.
+  QVERIFY(counters.n_prefill_tokens < 3 * (32 + 2 * 24 + 2) + 3 * 3 * 32);
 }
 
 void BenchTest::a_depth_that_is_not_kept_is_an_error() {

@@ -313,11 +313,15 @@ void CommandLineTest::bench_checks_its_numbers() {
   QVERIFY(run_cli({"bench", "--pp", "-1"}).code == 2);
   QVERIFY(run_cli({"bench", "--repeats", "0"}).code == 2);
   QVERIFY(run_cli({"bench", "--model", tiny_model_path(), "--pp", "0", "--tg", "0"}).code == 2);
+  for (const char* run : {"pp", "tg0", "xx5", "pp5x", "pp5x0", "tg5x9999", "tg5@", "tg5@x", "pp5x2@3 ", "pp-5", ""}) {
+    const CliRun refused = run_cli({"bench", "--model", tiny_model_path(), "--run", run});
+    QVERIFY2(refused.code == 2, run);
+  }
+  QVERIFY(run_cli({"bench", "--model", tiny_model_path(), "--run", "pp5", "--tg", "4"}).code == 2);
   QVERIFY(run_cli({"bench", "--model", "/not/there"}).code == 3);
   const CliRun longer = run_cli({"bench", "--model", tiny_model_path(), "--pp", "256"});
   QVERIFY(longer.code == 2);
-  QVERIFY2(longer.err.find("--pp 256") != std::string::npos && longer.err.find("257") != std::string::npos,
-           longer.err.c_str());
+  QVERIFY2(longer.err.find("pp256") != std::string::npos && longer.err.find("257") != std::string::npos, longer.err.c_str());
 }
 
 void CommandLineTest::selftest_knows_the_instruction_sets() {

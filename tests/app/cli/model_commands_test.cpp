@@ -2,6 +2,7 @@
 // `lathe bench`, `inspect` and `chat` on a real, tiny model: what other programs rely on.
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/api/options.h"
@@ -30,6 +31,9 @@ class ModelCommandsTest : public QObject {
   void bench_leaves_a_kind_out();
   void bench_prints_a_table();
   void bench_without_a_tokenizer_says_what_to_name();
+  void bench_measures_a_shape();
+  void bench_measures_runs_that_are_listed();
+  void a_shape_is_refused_by_name_and_next_to_a_model();
   void inspect_json_describes_the_model();
   void inspect_prints_text();
   void inspect_counts_the_blocks_of_layers_with_a_window();
@@ -105,6 +109,46 @@ void ModelCommandsTest::bench_without_a_tokenizer_says_what_to_name() {
       run_cli({"bench", bare, "--tokenizer", tiny_model_path(), "--pp", "8", "--tg", "2", "--repeats", "1"});
   QVERIFY2(named.code == 0, named.err.c_str());
   QVERIFY(run_cli({"inspect", bare}).out.find("--tokenizer") != std::string::npos);
+}
+
+void ModelCommandsTest::bench_measures_a_shape() {
+  const CliRun run = run_cli({"bench", "--shape", "tiny", "--pp", "32", "--tg", "8", "--depth", "40", "--concurrency", "2",
+                              "--repeats", "3", "--threads", "1", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const Json json = Json::parse(run.out);
+  QCOMPARE(json["model"].get<std::string>(), std::string("tiny"));
+  QCOMPARE(json["packed_cache"].get<std::string>(), std::string("none"));
+  auto samples = json["runs"][1]["samples_tok_s"].get<std::vector<double>>();
+  std::sort(samples.begin(), samples.end());
+  QCOMPARE(json["runs"][1]["median_tok_s"].get<double>(), samples[1]);
+  QCOMPARE(json["runs"][1]["step_ms"].get<double>(), 2000 / samples[1]);
+  QVERIFY(!json["runs"][0].contains("step_ms"));
+  const CliRun roofline =
+      run_cli({"roofline", "--shape", "tiny", "--format", "f32", "--rows", "8", "--threads", "1", "--json"});
+  QVERIFY2(roofline.code == 0, roofline.err.c_str());
+  QCOMPARE(Json::parse(roofline.out)["points"][0]["k"].get<int>(), 128);
+}
+
+void ModelCommandsTest::bench_measures_runs_that_are_listed() {
+  const CliRun run =
+      run_cli({"bench", "--shape", "tiny", "--run", "tg4x2@32,pp16,tg3x3@20", "--repeats", "1", "--threads", "1", "--json"});
+  QVERIFY2(run.code == 0, run.err.c_str());
+  const Json runs = Json::parse(run.out)["runs"];
+  std::vector<std::string> titles;
+  for (const Json& one : runs) {
+    titles.push_back(one["kind"].get<std::string>() + " " + one["n_tokens"].dump() + " " + one["concurrency"].dump() + " " +
+                     one["depth"].dump());
+  }
+  QVERIFY(titles == (std::vector<std::string>{"tg 4 2 32", "pp 16 1 0", "tg 3 3 20"}));
+}
+
+void ModelCommandsTest::a_shape_is_refused_by_name_and_next_to_a_model() {
+  for (const char* command : {"bench", "roofline"}) {
+    const CliRun unknown = run_cli({command, "--shape", "llama-9b"});
+    QVERIFY2(unknown.code == 3 && unknown.err.find("llama-8b-128k, llama-1b") != std::string::npos, unknown.err.c_str());
+    const CliRun both = run_cli({command, "--shape", "tiny", tiny_model_path()});
+    QVERIFY2(both.code == 2 && both.err.find("--shape tiny") != std::string::npos, both.err.c_str());
+  }
 }
 
 void ModelCommandsTest::inspect_json_describes_the_model() {

@@ -322,9 +322,9 @@ void LoadersTest::L11_file_truncated_after_opening() {
   const TinyModelCopy model;
   const auto checkpoint = open_weights(model.path());
   const StoredTensor& tensor = *checkpoint->find("lm_head.weight");
-  QVERIFY(checkpoint->check_whole(tensor).has_value());
+  QVERIFY(checkpoint->prepare(tensor).has_value());
   std::filesystem::resize_file(model.file("model.safetensors"), 100);
-  const auto whole = checkpoint->check_whole(tensor);
+  const auto whole = checkpoint->prepare(tensor);
   QVERIFY(!whole && whole.error().code == ErrorCode::model_refused);
   QCOMPARE(whole.error().where, std::string("model.safetensors: lm_head.weight"));
   QVERIFY(contains(whole.error().message, "truncated while it was read: it had 450736 bytes"));
