@@ -12,6 +12,7 @@
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
 #include "kernels/selftest/roof.h"
+#include "kernels/selftest/step_checks.h"
 #include "kernels/selftest/stopwatch.h"
 
 namespace lathe::kernels {
@@ -120,6 +121,7 @@ class SelfTest {
       check_attentions(shape);
     }
     for (const FormatDescriptor& format : weight_formats()) check_company(format);
+    check_steps(backend_, numbers_, [this](OpCheck check) { add(std::move(check)); });
     return checks_;
   }
 

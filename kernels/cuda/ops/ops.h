@@ -91,8 +91,36 @@ void fill(Stream stream, const Rows& x, float value);
 void embed(Stream stream, const Rows& out, const void* table, Dtype dtype, std::int64_t stride, const std::int32_t* ids);
 void gather_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t* rows);
 void add_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t* rows, const float* factors);
-void rope(Stream stream, const Rows& x, int n_heads, int head_dim, const std::int32_t* positions, const Rows& cos,
-          const Rows& sin, RopeStyle style);
+/// ids[row] = the lowest index of the row's largest element; -1: an element is NaN or +infinity, or none is above -infinity.
+/// `ids` may be page-locked memory of the host.
+void arg_max(Stream stream, std::int32_t* ids, const Rows& x);
+
+// ---- heads of Q, K and V
+/// RopeForm; `cos` without columns: nothing is rotated.
+struct RopeRows {
+  Rows cos, sin;
+  RopeStyle style = RopeStyle::half;
+};
+void rope(Stream stream, const Rows& x, int n_heads, int head_dim, const std::int32_t* positions, const RopeRows& rope);
+
+/// A norm of each head by itself; without weights there is none.
+struct HeadNorm {
+  NormRows rows;
+  bool has_own_weights = false;  ///< each head has weights of its own
+};
+/// The results of the product in project_qkv(), and what is still to be done with them.
+struct QkvHeads {
+  Rows qkv;
+  int n_heads = 0, n_kv_heads = 0, head_dim = 0;
+  float clamp = 0;  ///< 0: none
+  HeadNorm q_norm{}, k_norm{};
+  RopeRows q_rope{}, k_rope{};
+};
+/// Clamps and normalises heads, rotates them by the angles of `rope_rows`, and writes K and V to the cache: the same bits as
+/// clamp(), norm_heads(), rope() and kv_write(). `rope_rows` may be null if nothing is rotated. Requires: copies, not
+/// kernels, have written rope_rows and slots.
+void finish_qkv(Stream stream, const QkvHeads& heads, const std::int32_t* rope_rows, const KvLayer& layer,
+                const std::int32_t* slots);
 
 // ---- the KV cache: K [block][kv_head][token][head_dim], V in the same order, and for i8 after them the scales of K and of
 // V, one for each head of each token
