@@ -34,6 +34,7 @@ class CudaLinear {
   /// Computes the rows of `in` and prepares them for a product with `matrix`.
   PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
   void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias);
+  void multiply_bf16(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
   void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 
   Stream stream_;
