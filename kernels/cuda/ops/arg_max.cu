@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest element of each row, as greedy sampling needs it.
 #include "kernels/cuda/ops/dependent_launch.cuh"
-#include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {

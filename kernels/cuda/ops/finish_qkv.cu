@@ -3,7 +3,6 @@
 // kernel.
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/heads.cuh"
-#include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {
@@ -12,7 +11,7 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarp;
 
 /// Each warp finishes one head of one row, which it keeps in shared memory; heads before `first_head` are left as they are.
-/// Positions, slots and angles are read before the wait: copies write the first two, and nothing in a step the third.
+/// Positions and slots are read before the wait: copies have written them, which a kernel behind them does not overtake.
 template <class T>
 __global__ void __launch_bounds__(kThreads) finish_heads(QkvHeads heads, int first_head, KvHalf<T> k_half, KvHalf<T> v_half,
                                                          const std::int32_t* rope_rows, const std::int32_t* slots) {

@@ -2,7 +2,6 @@
 // Writes K and V of new tokens to the cache.
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/heads.cuh"
-#include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {

@@ -2,7 +2,6 @@
 // Norms of rows and of heads. Equations: NormKind in kernels/api/backend.h.
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/heads.cuh"
-#include "kernels/cuda/ops/launch.cuh"
 #include "kernels/cuda/ops/prepared.cuh"
 
 namespace lathe::kernels::cuda {
@@ -76,7 +75,7 @@ __device__ inline float4 weighed(float4 v, float scale, float4 weight, float4 bi
           fmaf(v.w * scale, weight.w, bias.w)};
 }
 
-/// What a block knows of its row.
+/// The rows of a norm, and where they come from.
 struct NormWork {
   Rows out, x, delta;
   NormRows norm;
