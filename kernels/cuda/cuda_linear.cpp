@@ -108,6 +108,21 @@ void CudaLinear::linear(const TensorView& out, const HalfInput& in, const Packed
   multiply(rows_of(out), prepared_input(in, stored), stored, bias);
 }
 
+bool CudaLinear::takes_prepared(const PackedMatrix& matrix) {
+  const StoredMatrix stored = static_cast<const DeviceMatrix&>(matrix).stored();
+  return takes_bf16(stored) && stored.order == nullptr && stored.layout.padded_k() == stored.layout.k;
+}
+
+PreparedX CudaLinear::input_of(const PackedMatrix& matrix, std::int64_t n_rows) {
+  LATHE_CHECK(takes_prepared(matrix));
+  return prepared(x_, n_rows, static_cast<const DeviceMatrix&>(matrix).stored());
+}
+
+void CudaLinear::linear(const TensorView& out, const PreparedX& x, const PackedMatrix& matrix, const TensorView& bias) {
+  LATHE_CHECK(out.dim(1) == matrix.n() && out.dim(0) == x.n_rows);
+  multiply(rows_of(out), x, static_cast<const DeviceMatrix&>(matrix).stored(), bias);
+}
+
 void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   const std::int64_t m = in.x.dim(0), inner = weights.up.n();
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();

@@ -21,6 +21,12 @@ class CudaLinear {
 
   /// out = x matrix^T + bias, where x are the rows of `in`.
   void linear(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
+  /// True if another operation may write the input of a product with `matrix`: bf16 in the order of x, without padding.
+  static bool takes_prepared(const PackedMatrix& matrix);
+  /// Memory for that input, until the next operation. Requires: takes_prepared().
+  PreparedX input_of(const PackedMatrix& matrix, std::int64_t n_rows);
+  /// out = x matrix^T + bias, where x is in the memory of input_of().
+  void linear(const TensorView& out, const PreparedX& x, const PackedMatrix& matrix, const TensorView& bias);
   /// Backend::mlp().
   void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights);
 

@@ -2,15 +2,9 @@
 // Copies from global to shared memory that run while the threads compute. Source: PTX ISA, "cp.async".
 #pragma once
 
-#include <cuda_runtime.h>
-
-#include <cstdint>
+#include "kernels/cuda/ops/shared_address.cuh"
 
 namespace lathe::kernels::cuda {
-
-__device__ inline std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 /// Copies 16 bytes, or writes 16 bytes of zeros if not `is_there`; then `from` is not read.
 __device__ inline void copy_async(std::uint32_t to, const void* from, bool is_there) {

@@ -10,15 +10,11 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-#ifndef LATHE_FEW_STAGES
-#define LATHE_FEW_STAGES 3
-#define LATHE_FEW_WARPS 4
-#endif
-constexpr int kStages = LATHE_FEW_STAGES;  ///< windows of K or V of a warp in shared memory
+constexpr int kStages = 2;  ///< windows of K or V of a warp in shared memory
 
 template <int kDim>
 constexpr int few_warps() {
-  return kDim <= 64 ? 2 * LATHE_FEW_WARPS : kDim <= 128 ? LATHE_FEW_WARPS : LATHE_FEW_WARPS / 2;
+  return kDim <= 64 ? 8 : kDim <= 128 ? 6 : 3;
 }
 
 /// An item and the queries of its tile.

@@ -4,15 +4,11 @@
 // Source: PTX ISA, "mbarrier", "cp.async.bulk" and "barrier.cluster".
 #pragma once
 
-#include <cstdint>
+#include "kernels/cuda/ops/shared_address.cuh"
 
 namespace lathe::kernels::cuda {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 /// A phase of the barrier ends after n_arrivals arrivals and all bytes that it expects.
 __device__ __forceinline__ void init_barrier(std::uint32_t barrier, std::uint32_t n_arrivals) {
