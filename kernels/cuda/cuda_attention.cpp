@@ -63,7 +63,7 @@ void CudaAttention::attention(const TensorView& out, const TensorView& q, int n_
 
 bool CudaAttention::has_attention_for_product(const KvShape& shape, const AttentionForm& form) {
   AttentionRows rows = rows_of_form(form);
-  rows.slopes = form.slopes.data();
+  if (!form.slopes.empty()) rows.slopes = form.slopes.data();
   return has_tensor_attention(shape, rows);
 }
 
