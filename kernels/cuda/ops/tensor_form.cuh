@@ -17,13 +17,17 @@ void for_tensor_form(const KvShape& shape, bool is_plain, const Body& body) {
     return shape.dtype == dtype && shape.head_dim == head_dim && is_plain == of_plain;
   };
   if (is_form(Dtype::bf16, 64, true)) return body.template operator()<__nv_bfloat16, 64, true>();
+  if (is_form(Dtype::bf16, 80, true)) return body.template operator()<__nv_bfloat16, 80, true>();
   if (is_form(Dtype::bf16, 96, true)) return body.template operator()<__nv_bfloat16, 96, true>();
   if (is_form(Dtype::bf16, 128, true)) return body.template operator()<__nv_bfloat16, 128, true>();
   if (is_form(Dtype::bf16, 256, true)) return body.template operator()<__nv_bfloat16, 256, true>();
+  if (is_form(Dtype::bf16, 64, false)) return body.template operator()<__nv_bfloat16, 64, false>();
   if (is_form(Dtype::bf16, 128, false)) return body.template operator()<__nv_bfloat16, 128, false>();
   if (is_form(Dtype::bf16, 256, false)) return body.template operator()<__nv_bfloat16, 256, false>();
   if (is_form(Dtype::f16, 64, true)) return body.template operator()<__half, 64, true>();
+  if (is_form(Dtype::f16, 96, true)) return body.template operator()<__half, 96, true>();
   if (is_form(Dtype::f16, 128, true)) return body.template operator()<__half, 128, true>();
+  if (is_form(Dtype::f16, 256, true)) return body.template operator()<__half, 256, true>();
 }
 
 }  // namespace lathe::kernels::cuda
