@@ -28,8 +28,8 @@ constexpr double kBf16Tolerance = 1e-2;
 constexpr double kCodedTolerance = 1e-2;
 // e4m3 activations have 4 significant bits.
 constexpr double kE4m3Tolerance = 5e-2;
-// Attention on tensor cores rounds q and the weights of V to the type of a 16-bit cache. Measured error on an H200, beside q
-// in full precision: at most 3.9e-3.
+// Attention on tensor cores rounds q and the weights of V to the type of a 16-bit cache. Measured error on an H200, against
+// q in full precision: at most 3.9e-3.
 constexpr double kHalfAttentionTolerance = 1e-2;
 constexpr double kBf16MlpTolerance = 4e-2;
 constexpr double kCodedMlpTolerance = 4e-2;
