@@ -89,8 +89,8 @@ class CudaBackend final : public Backend {
   int n_processors_;
   Stream stream_;
   CudaLinear linear_;
-  CudaAttention attention_;
   StepArrays arrays_;
+  CudaAttention attention_;
   PinnedBuffer downloaded_, best_ids_;
 };
 

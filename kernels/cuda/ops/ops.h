@@ -34,12 +34,14 @@ struct StoredMatrix {
   float book[16] = {};                  ///< codebook
 };
 
-/// Activations x prepared for a product: bf16 in the layout of x_place(), or f32 [n_rows][padded_k].
+/// Activations x prepared for a product: bf16 in the layout of x_place() or, in blocks, of x_block_place(), or f32
+/// [n_rows][padded_k].
 struct PreparedX {
   void* data = nullptr;
   std::int64_t n_rows = 0;
   std::int64_t padded_k = 0;
   bool is_bf16 = true;
+  bool in_blocks = false;
 };
 /// Units: bytes of PreparedX::data.
 constexpr std::int64_t prepared_bytes(std::int64_t n_rows, std::int64_t padded_k, bool is_bf16) {
@@ -57,8 +59,12 @@ void multiply_few(Stream stream, const Rows& out, const PreparedX& x, const Stor
 /// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
 /// reads the weights once for each 64 rows.
 inline constexpr std::int64_t kMaxFewRows = 128;
-/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles.
+/// True if the device has wgmma, which takes x in blocks.
+bool has_wgmma();
+/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles, x in blocks, has_wgmma().
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// As multiply_many(), with x in the layout of x_place().
+void multiply_many_mma(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.
 void multiply_plain(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// Expands tiles [first_tile, first_tile + n_tiles) of a matrix with codes to bf16 in tiles.
