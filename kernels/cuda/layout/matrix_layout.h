@@ -135,4 +135,12 @@ LATHE_ON_BOTH constexpr std::int64_t x_block_place(std::int64_t row, std::int64_
   return ((k / kQuad * n_row_tiles + row / kRowTile) * kRowTile + r) * kQuad + (v ^ r) * 8 + k % 8;
 }
 
+/// Units of 64 k of which a layout has the sums of x adjacent: at least one.
+LATHE_ON_BOTH constexpr std::int64_t units_of_quad(std::int64_t unit) { return unit < kQuad ? kQuad / unit : 1; }
+/// Index of the sum of x over one unit of a row. Layout: [64 k or a longer unit][tile of 8 rows][unit][row].
+LATHE_ON_BOTH constexpr std::int64_t unit_sum_place(std::int64_t row, std::int64_t unit, std::int64_t n_of_quad,
+                                                    std::int64_t n_row_tiles) {
+  return ((unit / n_of_quad * n_row_tiles + row / kRowTile) * n_of_quad + unit % n_of_quad) * kRowTile + row % kRowTile;
+}
+
 }  // namespace lathe::kernels::cuda
