@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/layout/chunk_turns.h"
 #include "kernels/cuda/ops/barriers.cuh"
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/exact_weights.cuh"
@@ -64,18 +65,6 @@ struct FewSizes {
   static_assert(F::kUnitSteps >= kStageSteps || kStageSteps % F::kUnitSteps == 0);
 };
 
-/// Position of a warp in its chunks.
-struct FewCursor {
-  int group, chunk;
-  __device__ void advance(int count, int n_chunks, int n_clusters) {
-    chunk += count;
-    while (chunk >= n_chunks) {
-      chunk -= n_chunks;
-      group += n_clusters;
-    }
-  }
-};
-
 template <class C>
 using FewTotals = float[C::kTiles][C::kRowTiles][4];
 
@@ -114,29 +103,28 @@ class FewWarp {
  public:
   __device__ FewWarp(const FewProduct& product, unsigned char* shared)
       : in_(product),
-        n_chunks_((product.n_steps + S::kChunkSteps - 1) / S::kChunkSteps),
-        n_groups_((product.n_tiles + kMatrixTiles - 1) / kMatrixTiles),
-        n_clusters_(static_cast<int>(gridDim.x) / C::kCluster),
-        rank_(static_cast<int>(blockIdx.x) % C::kCluster),
-        warp_(threadIdx.x / kWarp),
+        turns_{.n_chunks = (product.n_steps + S::kChunkSteps - 1) / S::kChunkSteps,
+               .n_groups = (product.n_tiles + kMatrixTiles - 1) / kMatrixTiles,
+               .n_clusters = static_cast<int>(gridDim.x) / C::kCluster,
+               .cluster_size = C::kCluster,
+               .n_warps = C::kWarps},
+        own_{.rank = static_cast<int>(blockIdx.x) % C::kCluster, .warp = static_cast<int>(threadIdx.x) / kWarp},
         lane_(threadIdx.x % kWarp),
-        stages_(shared + warp_ * (C::kStages * S::kStageBytes)),
+        stages_(shared + own_.warp * (C::kStages * S::kStageBytes)),
         policy_(read_once_policy()) {
     unsigned char* const after = shared + C::kWarps * (C::kStages * S::kStageBytes);
     mail_ = reinterpret_cast<float4*>(after) + lane_;
     table_ = reinterpret_cast<std::uint32_t*>(after + S::kMailBytes);
-    turns_ = shared_address(after + S::kMailBytes + S::kTableBytes);
-    full_ = turns_ + 8 * (C::kWarps + warp_ * C::kStages);
-    use_ = {static_cast<int>(blockIdx.x) / C::kCluster, 0};
-    use_.advance(warp_ * C::kCluster + rank_, n_chunks_, n_clusters_);
-    fill_ = use_;
-    is_first_ = warp_ == 0 && rank_ == 0;
+    ready_ = shared_address(after + S::kMailBytes + S::kTableBytes);
+    full_ = ready_ + 8 * (C::kWarps + own_.warp * C::kStages);
+    use_ = fill_ = turns_.first_of(static_cast<int>(blockIdx.x) / C::kCluster, own_);
+    is_first_ = own_.warp == 0 && own_.rank == 0;
   }
 
   /// Makes the barriers of this warp and begins to copy weights.
   __device__ void begin() {
     if (lane_ == 0) {
-      init_barrier(turns_ + 8 * warp_, 1);
+      init_barrier(ready_ + 8 * own_.warp, 1);
 #pragma unroll
       for (int i = 0; i < C::kStages; ++i) init_barrier(full_ + 8 * i, 1);
       order_barriers();
@@ -148,11 +136,10 @@ class FewWarp {
   }
 
   __device__ void run(const End& end) {
-    if (use_.group >= n_groups_) return;
+    if (!turns_.is_there(use_)) return;
     load_x(x_[0], use_.chunk * S::kChunkSteps);
-    while (use_.group < n_groups_) {
-      FewCursor next = use_;
-      next.advance(C::kWarps * C::kCluster, n_chunks_, n_clusters_);
+    while (turns_.is_there(use_)) {
+      const ChunkOfGroup next = turns_.next_of_warp(use_);
       multiply_chunk(next.chunk * S::kChunkSteps);
       take_turn(end);
       use_ = next;
@@ -161,13 +148,16 @@ class FewWarp {
 
  private:
   const FewProduct& in_;
-  int n_chunks_, n_groups_, n_clusters_, rank_, warp_, lane_;
+  ChunkTurns turns_;
+  WarpOfCluster own_;
+  int lane_;
   unsigned char* stages_;
   std::uint64_t policy_;
   float4* mail_;
   std::uint32_t* table_;
-  unsigned turns_, full_;
-  FewCursor use_, fill_;
+  unsigned ready_;  ///< barriers of the warps' turns
+  unsigned full_;   ///< barriers of this warp's stages
+  ChunkOfGroup use_, fill_;
   int fill_stage_ = 0;  ///< stage of fill_'s chunk that is copied next
   int slot_ = 0;        ///< slot of shared memory that is read next
   unsigned slot_parity_ = 0, turn_parity_ = 0;
@@ -179,12 +169,12 @@ class FewWarp {
 
   /// Copies the next stage of this warp's weights to a slot.
   __device__ void fill(int slot) {
-    if (fill_.group >= n_groups_) return;
+    if (!turns_.is_there(fill_)) return;
     const int first = fill_.chunk * S::kChunkSteps + fill_stage_ * S::kStageSteps;
     if (lane_ == 0) copy_stage(slot, first, min(in_.n_steps - first, S::kStageSteps));
     if (++fill_stage_ < S::kChunkStages) return;
     fill_stage_ = 0;
-    fill_.advance(C::kWarps * C::kCluster, n_chunks_, n_clusters_);
+    fill_ = turns_.next_of_warp(fill_);
   }
 
   __device__ void copy_stage(int slot, int first, int n_steps) {
@@ -301,12 +291,12 @@ class FewWarp {
   /// Adds the sums of the chunk to the totals of the chunks before it, and hands them on or stores them.
   __device__ void take_turn(const End& end) {
     if (!is_first_) {
-      wait<C::kCluster>(turns_ + 8 * warp_, turn_parity_);
+      wait<C::kCluster>(ready_ + 8 * own_.warp, turn_parity_);
       turn_parity_ ^= 1;
     }
     is_first_ = false;
-    const bool is_last = use_.chunk == n_chunks_ - 1;
-    const int next_rank = (rank_ + 1) % C::kCluster, next_warp = (warp_ + (rank_ + 1) / C::kCluster) % C::kWarps;
+    const bool is_last = turns_.is_last_of_group(use_);
+    const WarpOfCluster next = turns_.successor(own_);
     FewTotals<C> total;
 #pragma unroll
     for (int t = 0; t < C::kTiles; ++t) {
@@ -317,14 +307,14 @@ class FewWarp {
         total[t][r][0] = before.x, total[t][r][1] = before.y, total[t][r][2] = before.z, total[t][r][3] = before.w;
         add_units(total[t][r], t, r);
         if (!is_last)
-          send((t * C::kRowTiles + r) * kWarp, next_rank,
+          send((t * C::kRowTiles + r) * kWarp, next.rank,
                make_float4(total[t][r][0], total[t][r][1], total[t][r][2], total[t][r][3]));
       }
     }
     __syncwarp();
-    if (lane_ == 0 && (!is_last || use_.group + n_clusters_ < n_groups_)) {
-      if constexpr (C::kCluster > 1) arrive_at(turns_ + 8 * next_warp, next_rank);
-      else arrive(turns_ + 8 * next_warp);
+    if (lane_ == 0 && turns_.has_next(use_)) {
+      if constexpr (C::kCluster > 1) arrive_at(ready_ + 8 * next.warp, next.rank);
+      else arrive(ready_ + 8 * next.warp);
     }
     if (is_last) end.template store<C>(total, use_.group, lane_);
   }
