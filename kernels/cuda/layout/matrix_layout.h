@@ -19,7 +19,7 @@ inline constexpr int kTile = 16;       ///< outputs of one mma product
 inline constexpr int kStep = 16;       ///< k of one mma product, called a step
 inline constexpr int kRowTile = 8;     ///< rows of x of one mma product
 inline constexpr int kQuad = 64;       ///< k of four steps: 16 bytes of 4-bit codes per thread. k is padded to a multiple
-inline constexpr int kChunk = 256;     ///< k of one partial sum; partial sums are added in order
+inline constexpr int kChunk = 256;     ///< k of the longest unit (MatrixLayout::unit)
 inline constexpr int kPlainPad = 128;  ///< k of matrices in rows is padded to a multiple: 32 threads, 4 elements each
 inline constexpr int kWarp = 32;
 
@@ -76,6 +76,12 @@ struct MatrixLayout {
   LATHE_ON_BOTH constexpr std::int64_t n_tiles() const { return div_up(n, kTile); }
   LATHE_ON_BOTH constexpr std::int64_t n_steps() const { return padded_k() / kStep; }
   LATHE_ON_BOTH constexpr std::int64_t n_groups() const { return group == 0 ? 1 : div_up(padded_k(), group); }
+  /// k of one unit, whose products are summed separately; the sums of units are scaled and added in order. A unit is a group
+  /// of codes or kChunk, so it has one scale.
+  LATHE_ON_BOTH constexpr std::int64_t unit() const {
+    return storage == Storage::bf16 || group == 0 || group > kChunk ? kChunk : group;
+  }
+  LATHE_ON_BOTH constexpr std::int64_t n_units() const { return div_up(padded_k(), unit()); }
 
   /// Index of weight (row, at). Requires: a matrix in tiles. Units: bf16 elements, bytes of 8-bit codes, or half bytes of
   /// 4-bit codes.
@@ -127,6 +133,14 @@ inline constexpr int kBlockBytes = kRowTile * kQuad * 2;  ///< 8 rows of x and 6
 LATHE_ON_BOTH constexpr std::int64_t x_block_place(std::int64_t row, std::int64_t k, std::int64_t n_row_tiles) {
   const std::int64_t r = row % kRowTile, v = k % kQuad / 8;
   return ((k / kQuad * n_row_tiles + row / kRowTile) * kRowTile + r) * kQuad + (v ^ r) * 8 + k % 8;
+}
+
+/// Units of 64 k of which a layout has the sums of x adjacent: at least one.
+LATHE_ON_BOTH constexpr std::int64_t units_of_quad(std::int64_t unit) { return unit < kQuad ? kQuad / unit : 1; }
+/// Index of the sum of x over one unit of a row. Layout: [64 k or a longer unit][tile of 8 rows][unit][row].
+LATHE_ON_BOTH constexpr std::int64_t unit_sum_place(std::int64_t row, std::int64_t unit, std::int64_t n_of_quad,
+                                                    std::int64_t n_row_tiles) {
+  return ((unit / n_of_quad * n_row_tiles + row / kRowTile) * n_of_quad + unit % n_of_quad) * kRowTile + row % kRowTile;
 }
 
 }  // namespace lathe::kernels::cuda

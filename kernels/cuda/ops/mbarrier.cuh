@@ -26,9 +26,10 @@ __device__ __forceinline__ void arrive_expecting(std::uint32_t barrier, std::uin
 __device__ __forceinline__ void arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
 }
-/// Arrives at a barrier of another block of the cluster; its address is that of in_block().
+/// Arrives at a barrier of another block of the cluster; its address is that of in_block(). Orders reads of shared memory
+/// that have returned, but no writes: .release.cluster would wait for all memory of the device.
 __device__ __forceinline__ void arrive_in_cluster(std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];\n" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];\n" ::"r"(barrier) : "memory");
 }
 
 __device__ __forceinline__ bool has_ended(std::uint32_t barrier, std::uint32_t parity) {

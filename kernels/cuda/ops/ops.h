@@ -56,19 +56,53 @@ void prepare_activated(Stream stream, const PreparedX& to, const Rows& gate, con
                        const std::int32_t* order);
 /// out = x matrix^T + bias. Requires: a matrix in tiles, at most kMaxFewRows rows.
 void multiply_few(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// Gate and up of an MLP.
+struct GatedMatrices {
+  StoredMatrix gate, up;
+  const float* gate_bias = nullptr;  ///< null: no bias
+  const float* up_bias = nullptr;
+  Activation activation = Activation::silu;
+};
+/// True if multiply_gated() takes the two matrices: both in tiles, of one shape and format.
+bool are_gated_together(const StoredMatrix& gate, const StoredMatrix& up);
+/// Prepares the input of an MLP's `down`, act(x gate^T + gate_bias) * (x up^T + up_bias), with the bits of multiply_few()
+/// and prepare_activated(). Requires: are_gated_together(), at most kMaxFewRows rows, no input order of down.
+void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in);
 /// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
 /// reads the weights once for each 64 rows.
 inline constexpr std::int64_t kMaxFewRows = 128;
 /// True if the device has wgmma, which takes x in blocks.
 bool has_wgmma();
-/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles, x in blocks, has_wgmma().
-void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
-/// As multiply_many(), with x in the layout of x_place().
+/// Memory that products with many rows use besides their arguments.
+struct ManyScratch {
+  float* unit_sums = nullptr;    ///< unit_sums_bytes(); unused without needs_unit_sums()
+  void* handed = nullptr;        ///< 0 at first
+  std::size_t handed_bytes = 0;  ///< of `handed`; with less than handed_bytes() tiles may not be split
+};
+/// True if products need the sums of x over units.
+constexpr bool needs_unit_sums(const MatrixLayout& layout) {
+  return layout.scales == ScaleKind::zero || layout.scales == ScaleKind::minimum;
+}
+/// Units: bytes.
+constexpr std::int64_t unit_sums_bytes(std::int64_t n_rows, const MatrixLayout& layout) {
+  return needs_unit_sums(layout) ? round_up(n_rows, kRowTile) * layout.n_units() * std::int64_t{sizeof(float)} : 0;
+}
+/// Units: bytes of the totals that blocks of threads hand to each other, and of the words that tell it.
+std::size_t handed_bytes();
+inline constexpr std::size_t kTurnBytes = 16 << 10;
+inline constexpr int kHandedOutputs = 128, kHandedRows = 128;  ///< most of a block
+/// Sums of x over units of k, in the layout of unit_sum_place(). Requires: x in blocks.
+void sum_units(Stream stream, float* to, const PreparedX& x, std::int64_t unit);
+/// out = x matrix^T + bias for any number of rows. Requires: a matrix in tiles, x in blocks, has_wgmma().
+void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
+                   const ManyScratch& scratch);
+/// multiply_gated() for any number of rows. Requires: `to` and x in blocks, has_wgmma().
+void multiply_many_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in,
+                         const ManyScratch& scratch);
+/// As multiply_many(), for a matrix of bf16, with x in the layout of x_place().
 void multiply_many_mma(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.
 void multiply_plain(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
-/// Expands tiles [first_tile, first_tile + n_tiles) of a matrix with codes to bf16 in tiles.
-void expand(Stream stream, void* to, const StoredMatrix& matrix, std::int64_t first_tile, std::int64_t n_tiles);
 
 // ---- packing
 /// Packs rows of f32, f16 or bf16 [n_rows, k] into rows [row_begin, row_begin + n_rows) of a matrix without codes.

@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 
+#include "kernels/cuda/ops/fragments.cuh"
 #include "kernels/cuda/ops/ops.h"
 
 namespace lathe::kernels::cuda {
@@ -16,6 +17,30 @@ __device__ inline void store(const PreparedX& to, std::int64_t row, std::int64_t
   } else {
     static_cast<float*>(to.data)[row * to.padded_k + k] = number;
   }
+}
+
+inline constexpr int kEight = 8;
+
+/// Stores elements k to k + 7 of a row. Requires: k is a multiple of 8.
+__device__ inline void store_eight(const PreparedX& to, std::int64_t row, std::int64_t k, const float (&numbers)[kEight]) {
+  if (!to.is_bf16) {
+    auto* const place = reinterpret_cast<float4*>(static_cast<float*>(to.data) + row * to.padded_k + k);
+    place[0] = make_float4(numbers[0], numbers[1], numbers[2], numbers[3]);
+    place[1] = make_float4(numbers[4], numbers[5], numbers[6], numbers[7]);
+    return;
+  }
+  std::uint32_t pairs[kEight / 2];
+#pragma unroll
+  for (int i = 0; i < kEight / 2; ++i) pairs[i] = packed(numbers[2 * i], numbers[2 * i + 1]);
+  auto* const data = static_cast<__nv_bfloat16*>(to.data);
+  if (to.in_blocks) {
+    const std::int64_t place = x_block_place(row, k, div_up(to.n_rows, kRowTile));
+    *reinterpret_cast<uint4*>(data + place) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kEight / 2; ++i)
+    *reinterpret_cast<std::uint32_t*>(data + x_place(row, k + 2 * i, to.padded_k / kStep)) = pairs[i];
 }
 
 }  // namespace lathe::kernels::cuda

@@ -121,6 +121,31 @@ class MatrixLayoutTest : public QObject {
       QCOMPARE(layout.scale_place(16 + row + 8, 2), layout.scale_place(16 + row, 2) + 1);
   }
 
+  void a_unit_has_one_scale() {
+    QCOMPARE(layout_of(Storage::bf16, 16, 1024).unit(), std::int64_t{256});
+    QCOMPARE(layout_of(Storage::bf16, 16, 1024 + 64).n_units(), std::int64_t{5});
+    for (const int group : {16, 32, 64, 128, 256})
+      QCOMPARE(layout_of(Storage::code4, 16, 1024, ScaleKind::half, group).unit(), std::int64_t{group});
+    QCOMPARE(layout_of(Storage::code8, 16, 1024, ScaleKind::single).unit(), std::int64_t{256});
+    QCOMPARE(layout_of(Storage::code8, 16, 1024, ScaleKind::single, 512).unit(), std::int64_t{256});
+    QCOMPARE(layout_of(Storage::code8, 16, 130, ScaleKind::half, 128).n_units(), std::int64_t{2});
+  }
+
+  void sums_of_units_fill_their_memory_once() {
+    for (const int unit : {16, 32, 64, 128, 256}) {
+      const std::int64_t n_units = layout_of(Storage::code4, 16, 1024 + 64, ScaleKind::minimum, unit).n_units();
+      std::set<std::int64_t> places;
+      for (std::int64_t row = 0; row < 24; ++row) {
+        for (std::int64_t i = 0; i < n_units; ++i) places.insert(unit_sum_place(row, i, units_of_quad(unit), 3));
+      }
+      QCOMPARE(static_cast<std::int64_t>(places.size()), 24 * n_units);
+      QCOMPARE(*places.rbegin(), 24 * n_units - 1);
+    }
+    // The units of 64 k and of neighbouring row tiles are adjacent.
+    QCOMPARE(unit_sum_place(8, 4, 4, 3) - unit_sum_place(0, 4, 4, 3), std::int64_t{32});
+    QCOMPARE(unit_sum_place(0, 5, 4, 3) - unit_sum_place(0, 4, 4, 3), std::int64_t{8});
+  }
+
   void sizes_count_what_is_filled_up() {
     QCOMPARE(layout_of(Storage::bf16, 33, 17).n_bytes(), std::int64_t{48 * 64 * 2});
     QCOMPARE(layout_of(Storage::rows_f32, 33, 17).n_bytes(), std::int64_t{33 * 128 * 4});
