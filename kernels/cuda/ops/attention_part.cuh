@@ -66,14 +66,14 @@ struct TileQueries {
   /// `head_index`: kv_head * n_chunks + chunk of at most `most_heads` query heads of its group.
   __device__ TileQueries(const AttentionTile& of, int head_index, int n_chunks, int group, int most_heads)
       : tile(of),
-        kv_head(head_index / n_chunks),
-        first_head(kv_head * group + head_index % n_chunks * most_heads),
-        n_heads(min(group - head_index % n_chunks * most_heads, most_heads)),
+        kv_head(n_chunks == 1 ? head_index : head_index / n_chunks),
+        first_head(kv_head * group + (head_index - kv_head * n_chunks) * most_heads),
+        n_heads(min(group - (head_index - kv_head * n_chunks) * most_heads, most_heads)),
         n_queries(tile.n_rows * n_heads) {}
 
   __device__ Query query(const AttentionRows& rows, int i) const {
-    const int of_tile = i / n_heads, position = tile.position + (rows.is_causal ? of_tile : 0);
-    return {tile.row + of_tile, first_head + i % n_heads, rows.window > 0 ? max(0, position + 1 - rows.window) : 0,
+    const int of_tile = tile.n_rows == 1 ? 0 : i / n_heads, position = tile.position + (rows.is_causal ? of_tile : 0);
+    return {tile.row + of_tile, first_head + i - of_tile * n_heads, rows.window > 0 ? max(0, position + 1 - rows.window) : 0,
             position};
   }
   /// First token that a query from i on attends to.
@@ -137,6 +137,14 @@ __device__ inline void store_pair(const Rows& out, const PreparedX& prepared, co
   store(prepared, query.row, column + 1, y);
 }
 
+/// The softmax state of a query of a part, equal in its four threads. `largest`: in the unit that scores are compared in;
+/// `sum`: of this thread's tokens.
+__device__ inline SoftmaxState state_of(float largest, float sum, float unit) {
+  sum = __fadd_rn(sum, __shfl_xor_sync(kAllLanes, sum, 1));
+  sum = __fadd_rn(sum, __shfl_xor_sync(kAllLanes, sum, 2));
+  return {__fmul_rn(largest, unit), sum};
+}
+
 /// Sums of one part, before a division by `sum`.
 template <int kDim>
 struct PartSums {
@@ -153,30 +161,24 @@ struct PartSums {
     sum[0] = sum[1] = 0;
   }
 
-  /// The softmax state of query r, equal in its four threads.
-  __device__ SoftmaxState state(int r, float unit) const {
-    float all = sum[r];
-    all = __fadd_rn(all, __shfl_xor_sync(kAllLanes, all, 1));
-    all = __fadd_rn(all, __shfl_xor_sync(kAllLanes, all, 2));
-    return {__fmul_rn(largest[r], unit), all};
-  }
+  __device__ SoftmaxState state(int r, float unit) const { return state_of(largest[r], sum[r], unit); }
 };
 
-/// Turns dots into scores and hides the tokens that a query does not attend to. `token`: first token of the window.
-template <bool kIsPlain>
-__device__ inline void score_window(float (&scores)[kScoreWindow / 8][4], const Query (&queries)[2],
-                                    const float (&slopes)[2], const AttentionRows& rows, int token, bool is_masked) {
+/// Turns dots into scores and hides the tokens that a query does not attend to. `token`: first of the 8 kN tokens.
+template <bool kIsPlain, int kN>
+__device__ inline void score_window(float (&scores)[kN][4], const Query (&queries)[2], const float (&slopes)[2],
+                                    const AttentionRows& rows, int token, bool is_masked) {
   const int mine = token + 2 * (static_cast<int>(threadIdx.x) % 4);
   if constexpr (!kIsPlain) {
 #pragma unroll
-    for (int n = 0; n < kScoreWindow / 8; ++n)
+    for (int n = 0; n < kN; ++n)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         scores[n][i] = score_of(scores[n][i], rows, slopes[i / 2], queries[i / 2].last, mine + 8 * n + i % 2);
   }
   if (!is_masked) return;
 #pragma unroll
-  for (int n = 0; n < kScoreWindow / 8; ++n)
+  for (int n = 0; n < kN; ++n)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int at = mine + 8 * n + i % 2;
@@ -184,43 +186,71 @@ __device__ inline void score_window(float (&scores)[kScoreWindow / 8][4], const 
     }
 }
 
+/// Largest of some scores of query r, equal in its four threads.
+template <int kN>
+__device__ inline float highest_of(const float (&scores)[kN][4], int r, float highest) {
+#pragma unroll
+  for (int n = 0; n < kN; ++n) highest = fmaxf(highest, fmaxf(scores[n][2 * r], scores[n][2 * r + 1]));
+  highest = fmaxf(highest, __shfl_xor_sync(kAllLanes, highest, 1));
+  return fmaxf(highest, __shfl_xor_sync(kAllLanes, highest, 2));
+}
+
+/// A window's step of the softmax of a part. `base`: exponent of 2 that its scores are reduced by. `factor`: for the sums of
+/// the windows before it.
+struct WindowStep {
+  float base, factor;
+};
+/// Raises the largest score of a part to `highest`, the largest of the part and of the next window.
+__device__ inline WindowStep raise(float& largest, float highest, float unit) {
+  const float base = highest == -INFINITY ? 0.0F : __fmul_rn(highest, unit);
+  const float factor = highest == largest ? 1.0F : exp2_of(__fsub_rn(__fmul_rn(largest, unit), base));
+  largest = highest;
+  return {base, factor};
+}
+
+/// Turns this thread's scores of query r in 16 tokens, two groups of 8, into weights. Returns their sum.
+__device__ inline float weigh_tokens(float (&low)[4], float (&high)[4], int r, float unit, float base) {
+#pragma unroll
+  for (int i = 2 * r; i < 2 * r + 2; ++i) {
+    low[i] = exp2_of(fmaf(low[i], unit, -base));
+    high[i] = exp2_of(fmaf(high[i], unit, -base));
+  }
+  return __fadd_rn(__fadd_rn(low[2 * r], low[2 * r + 1]), __fadd_rn(high[2 * r], high[2 * r + 1]));
+}
+/// The left factor of the product of these weights with V.
+template <class T>
+__device__ inline void pack_weights(std::uint32_t (&weights)[4], const float (&low)[4], const float (&high)[4]) {
+  weights[0] = packed_as<T>(low[0], low[1]);
+  weights[1] = packed_as<T>(low[2], low[3]);
+  weights[2] = packed_as<T>(high[0], high[1]);
+  weights[3] = packed_as<T>(high[2], high[3]);
+}
+/// A part's sum after a window. The sum of a half of a window is the sum of the sums of its two groups of 16 tokens.
+__device__ inline float sum_after(float sum, float factor, float first_half, float second_half) {
+  return __fadd_rn(__fmul_rn(sum, factor), __fadd_rn(first_half, second_half));
+}
+
 /// Adds a window to the softmax of a part: scales what it has summed so far, and rounds the weights to T as the left factor
 /// of their product with V. A window without a visible token changes no bit.
 template <class T, int kDim>
 __device__ inline void weigh_window(std::uint32_t (&weights)[kScoreWindow / 16][4], float (&scores)[kScoreWindow / 8][4],
                                     PartSums<kDim>& part, float unit) {
+  static_assert(kScoreWindow == 64);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float highest = part.largest[r];
+    const WindowStep step = raise(part.largest[r], highest_of(scores, r, part.largest[r]), unit);
+    float sums[4];
 #pragma unroll
-    for (int n = 0; n < kScoreWindow / 8; ++n) highest = fmaxf(highest, fmaxf(scores[n][2 * r], scores[n][2 * r + 1]));
-    highest = fmaxf(highest, __shfl_xor_sync(kAllLanes, highest, 1));
-    highest = fmaxf(highest, __shfl_xor_sync(kAllLanes, highest, 2));
-    const float base = highest == -INFINITY ? 0.0F : __fmul_rn(highest, unit);
-    const float factor = highest == part.largest[r] ? 1.0F : exp2_of(__fsub_rn(__fmul_rn(part.largest[r], unit), base));
-    float sum = __fmul_rn(part.sum[r], factor);
-#pragma unroll
-    for (int n = 0; n < kScoreWindow / 8; ++n)
-#pragma unroll
-      for (int i = 2 * r; i < 2 * r + 2; ++i) {
-        scores[n][i] = exp2_of(fmaf(scores[n][i], unit, -base));
-        sum = __fadd_rn(sum, scores[n][i]);
-      }
-    part.largest[r] = highest;
-    part.sum[r] = sum;
+    for (int j = 0; j < 4; ++j) sums[j] = weigh_tokens(scores[2 * j], scores[2 * j + 1], r, unit, step.base);
+    part.sum[r] = sum_after(part.sum[r], step.factor, __fadd_rn(sums[0], sums[1]), __fadd_rn(sums[2], sums[3]));
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d) {
-      part.values[d][2 * r] = __fmul_rn(part.values[d][2 * r], factor);
-      part.values[d][2 * r + 1] = __fmul_rn(part.values[d][2 * r + 1], factor);
+      part.values[d][2 * r] = __fmul_rn(part.values[d][2 * r], step.factor);
+      part.values[d][2 * r + 1] = __fmul_rn(part.values[d][2 * r + 1], step.factor);
     }
   }
 #pragma unroll
-  for (int j = 0; j < kScoreWindow / 16; ++j)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float(&of)[4] = scores[2 * j + i / 2];
-      weights[j][i] = packed_as<T>(of[i % 2 * 2], of[i % 2 * 2 + 1]);
-    }
+  for (int j = 0; j < kScoreWindow / 16; ++j) pack_weights<T>(weights[j], scores[2 * j], scores[2 * j + 1]);
 }
 
 /// K or V of kScoreWindow tokens in shared memory: rows of kDim elements, 16 bytes apart, so that 8 rows are in different
@@ -232,20 +262,19 @@ struct WindowLayout {
   static constexpr int kBytes = kScoreWindow * kRowBytes;
 };
 
-/// scores = q k^T.
-template <class T, int kDim>
-__device__ inline void multiply_keys(float (&scores)[kScoreWindow / 8][4], const std::uint32_t (&q)[kDim / 16][4],
-                                     std::uint32_t k) {
+/// scores = q k^T for 8 kN tokens.
+template <class T, int kDim, int kN>
+__device__ inline void multiply_keys(float (&scores)[kN][4], const std::uint32_t (&q)[kDim / 16][4], std::uint32_t k) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::uint32_t from = k + (lane / 16 * 8 + lane % 8) * WindowLayout<kDim>::kRowBytes + lane / 8 % 2 * 16;
 #pragma unroll
-  for (int n = 0; n < kScoreWindow / 8; ++n)
+  for (int n = 0; n < kN; ++n)
 #pragma unroll
     for (int i = 0; i < 4; ++i) scores[n][i] = 0;
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step)
 #pragma unroll
-    for (int n = 0; n < kScoreWindow / 16; ++n) {
+    for (int n = 0; n < kN / 2; ++n) {
       std::uint32_t b[4];
       load_matrices(b, from + n * 16 * WindowLayout<kDim>::kRowBytes + step * 32);
       multiply_add<T>(scores[2 * n], q[step], b[0], b[1]);
