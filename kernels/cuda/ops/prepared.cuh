@@ -19,6 +19,23 @@ __device__ inline void store(const PreparedX& to, std::int64_t row, std::int64_t
   }
 }
 
+static_assert(x_place(3, 7, 4) == x_place(3, 6, 4) + 1 && x_block_place(3, 7, 4) == x_block_place(3, 6, 4) + 1);
+/// Index of the first of elements k and k + 1 of a row in bf16, which are adjacent in both layouts. Requires: k is even.
+__device__ inline std::int64_t place_of_pair(const PreparedX& to, std::int64_t row, std::int64_t k) {
+  return to.in_blocks ? x_block_place(row, k, div_up(to.n_rows, kRowTile)) : x_place(row, k, to.padded_k / kStep);
+}
+
+/// Stores elements k to k + 3 of a row. Requires: k is a multiple of 4.
+__device__ inline void store_four(const PreparedX& to, std::int64_t row, std::int64_t k, float4 numbers) {
+  if (!to.is_bf16) {
+    *reinterpret_cast<float4*>(static_cast<float*>(to.data) + row * to.padded_k + k) = numbers;
+    return;
+  }
+  auto* const data = static_cast<__nv_bfloat16*>(to.data);
+  *reinterpret_cast<std::uint32_t*>(data + place_of_pair(to, row, k)) = packed(numbers.x, numbers.y);
+  *reinterpret_cast<std::uint32_t*>(data + place_of_pair(to, row, k + 2)) = packed(numbers.z, numbers.w);
+}
+
 inline constexpr int kEight = 8;
 
 /// Stores elements k to k + 7 of a row. Requires: k is a multiple of 8.
