@@ -22,7 +22,7 @@ PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix
           .n_rows = n_rows,
           .padded_k = padded_k,
           .is_bf16 = is_bf16,
-          .in_blocks = is_bf16 && n_rows > kMaxFewRows && has_wgmma()};
+          .in_blocks = takes_blocks(n_rows, matrix.layout)};
 }
 
 Rows rows_from(const Rows& rows, std::int64_t first, std::int64_t count) {
@@ -49,7 +49,7 @@ CudaLinear::WorkSizes CudaLinear::work_sizes(const StepShape& shape) {
           static_cast<std::size_t>(prepared_bytes(shape.n_rows, matrix.layout.padded_k(), takes_bf16(matrix)));
       std::size_t& x = k == shape.intermediate_size ? sizes.inner_x : sizes.x;
       x = std::max(x, bytes);
-      if (shape.n_rows <= kMaxFewRows || !takes_bf16(matrix) || !has_wgmma()) continue;
+      if (!takes_blocks(shape.n_rows, matrix.layout)) continue;
       sizes.unit_sums = std::max(sizes.unit_sums, static_cast<std::size_t>(unit_sums_bytes(shape.n_rows, matrix.layout)));
       sizes.handed = handed_bytes();
     }
@@ -127,10 +127,9 @@ void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeight
                               .gate_bias = weights.gate_bias.as<float>(),
                               .up_bias = weights.up_bias.as<float>(),
                               .activation = weights.activation};
-    if (are_gated_together(gated.gate, up) && (outer.in_blocks || m <= kMaxFewRows)) {
+    if (are_gated_together(gated.gate, up) && !outer.in_blocks && m <= kMaxFewRows) {
       const PreparedX activated = prepared(inner_x_, m, down);
-      outer.in_blocks ? multiply_many_gated(stream_, activated, outer, gated, scratch(m, up.layout))
-                      : multiply_gated(stream_, activated, outer, gated);
+      multiply_gated(stream_, activated, outer, gated);
       return multiply(rows_of(out), activated, down, weights.down_bias);
     }
   }

@@ -108,7 +108,9 @@ template <int kPair>
 __device__ inline std::uint32_t bytes_to_bf16(std::uint32_t four, const CodeConstants& constants) {
   // Each code with its highest bit repeated above it. 128 + its lower seven bits is exact in bf16, and so is the difference
   // to 0, 128 or 256, depending on the highest bit.
-  const std::uint32_t two = __byte_perm(four, 0, kPair == 0 ? 0x9180 : 0xb3a2);
+  // __byte_perm() repeats no bits.
+  std::uint32_t two = 0;
+  asm("prmt.b32 %0, %1, 0, %2;\n" : "=r"(two) : "r"(four), "n"(kPair == 0 ? 0x9180 : 0xb3a2));
   return minus_bf16((two & 0x007f007fU) | kTwice128, (two & constants.mask) ^ constants.flip);
 }
 

@@ -13,22 +13,38 @@
 
 namespace lathe::kernels::cuda {
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+/// Stores the totals of multiply_many().
+struct StoreManyRows {
+  float* out;
+  std::int64_t stride;
+  const float* bias;  ///< null: none
+  int n_rows, n_outputs;
 
-template <class T>
-__device__ __forceinline__ T read_shared(std::uint32_t from) {
-  std::uint32_t words[sizeof(T) / 4];
-  if constexpr (sizeof(T) == 4) asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(words[0]) : "r"(from));
-  if constexpr (sizeof(T) == 8)
-    asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];\n" : "=r"(words[0]), "=r"(words[1]) : "r"(from));
-  if constexpr (sizeof(T) == 16)
-    asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\n"
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(from));
-  T value;
-  memcpy(&value, words, sizeof(T));
-  return value;
-}
+  template <class S>
+  __device__ __forceinline__ void store(const float (&total)[S::kRows / 2], const TilePlace& place) const {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int output = place.out * S::kOutputs + warp * kTile + lane / 4;
+    const int row = place.row * S::kRows + lane % 4 * 2;
+    const bool has_first = output < n_outputs, has_second = output + 8 < n_outputs;
+    const float first_bias = bias != nullptr && has_first ? bias[output] : 0;
+    const float second_bias = bias != nullptr && has_second ? bias[output + 8] : 0;
+    float* to = out + row * stride + output;
+#pragma unroll
+    for (int t = 0; t < S::kRowTiles; ++t) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const bool is_second = i / 2 == 1;
+        const float sum = total[4 * t + i];
+        if (row + t * kRowTile + i % 2 < n_rows && (is_second ? has_second : has_first))
+          to[i % 2 * stride + (is_second ? 8 : 0)] =
+              bias != nullptr ? __fadd_rn(sum, is_second ? second_bias : first_bias) : sum;
+      }
+      to += kRowTile * stride;
+    }
+  }
+};
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 /// The work of a warpgroup: the totals of one tile after the other. Z: ManySizes.
 template <class F, class S, class Z>
@@ -193,8 +209,8 @@ struct Multiplier {
 };
 
 /// The work of the warps that multiply.
-template <class F, class S, class Z, class End>
-__device__ __forceinline__ void multiply_parts(const ManyRows& p, const End& end, const StageRing<S, Z>& ring,
+template <class F, class S, class Z>
+__device__ __forceinline__ void multiply_parts(const ManyRows& p, const StoreManyRows& end, const StageRing<S, Z>& ring,
                                                const std::uint32_t* table) {
   int n_stages = 0;
   for (PartWalk walk = parts_of_block<S>(p.split); walk.has_part(); walk.advance())
@@ -212,18 +228,18 @@ __device__ __forceinline__ void multiply_parts(const ManyRows& p, const End& end
     multiplier.multiply_quads(end_quad(walk.part(), p.n_quads) - first_quad(walk.part()));
     wait_for_previous();
     if (walk.hands_over()) multiplier.hand_over();
-    else end.template store<S>(multiplier.total, at_cluster.of(p.order, walk.part().tile), ring.base + Z::kEndAt);
+    else end.store<S>(multiplier.total, at_cluster.of(p.order, walk.part().tile));
   }
 }
 
 #endif
 
-/// `end` stores the totals of a tile; End::kMatrices matrices share a block's outputs.
-template <class F, class S, class End>
+/// `end` stores the totals of a tile.
+template <class F, class S>
 __global__ void __launch_bounds__(S::kThreads, 1)
-    multiply_many_rows(const __grid_constant__ ManyRows p, const __grid_constant__ End end) {
+    multiply_many_rows(const __grid_constant__ ManyRows p, const __grid_constant__ StoreManyRows end) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  using Z = ManySizes<F, S, End>;
+  using Z = ManySizes<F, S>;
   extern __shared__ unsigned char shared_of_many[];
   const StageRing<S, Z> ring(shared_of_many);
   std::uint32_t* table = nullptr;
@@ -236,7 +252,7 @@ __global__ void __launch_bounds__(S::kThreads, 1)
   ring.init();
   if (threadIdx.x >= S::kConsumers * kWarp) {
     if constexpr (S::kGroups > 1) shrink_registers<S::kCopyRegisters>();
-    if (threadIdx.x < (S::kConsumers + S::kCopyWarps) * kWarp) copy_stages<F, S, Z, End::kMatrices>(p, ring);
+    if (threadIdx.x < (S::kConsumers + S::kCopyWarps) * kWarp) copy_stages<F, S, Z>(p, ring);
   } else {
     if constexpr (S::kGroups > 1) grow_registers<S::kRegisters>();
     multiply_parts<F, S, Z>(p, end, ring, table);
@@ -247,10 +263,10 @@ __global__ void __launch_bounds__(S::kThreads, 1)
 }
 
 /// Clusters that the device runs at the same time: those whose blocks are on multiprocessors of one group.
-template <class F, class S, class End>
+template <class F, class S>
 int n_clusters_of_device() {
-  const auto kernel = multiply_many_rows<F, S, End>;
-  constexpr std::size_t kShared = ManySizes<F, S, End>::kShared;
+  const auto kernel = multiply_many_rows<F, S>;
+  constexpr std::size_t kShared = ManySizes<F, S>::kShared;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kShared)),
         "setting the shared memory of a product");
   cudaLaunchAttribute attribute{};
@@ -267,29 +283,28 @@ int n_clusters_of_device() {
   return std::max(n, 1);
 }
 
-/// Operands of launch_many(). `second`: a matrix with the layout of `first`, or `first`.
+/// Operands of launch_many().
 struct ManyInput {
   const PreparedX& x;
-  const StoredMatrix &first, &second;
+  const StoredMatrix& matrix;
   const ManyScratch& scratch;
 };
 
-template <class F, class S, class End>
+template <class F, class S>
 ManyRows many_rows(const ManyInput& in, int n_clusters) {
-  const MatrixLayout& layout = in.first.layout;
+  const MatrixLayout& layout = in.matrix.layout;
   LATHE_CHECK(layout.group == 0 || std::has_single_bit(static_cast<std::uint64_t>(layout.group)));
   const auto bytes = [](const void* data) { return static_cast<const std::byte*>(data); };
   const int n_tiles = static_cast<int>(layout.n_tiles()), n_row_tiles = static_cast<int>(div_up(in.x.n_rows, kRowTile));
   const int n_quads = static_cast<int>(layout.n_steps() / kStepsOfQuad);
-  constexpr int kMatrixTiles = S::kTiles / End::kMatrices;
-  const TileOrder order{.n_out = static_cast<int>(div_up(n_tiles, kMatrixTiles * S::kClusterOut)),
+  const TileOrder order{.n_out = static_cast<int>(div_up(n_tiles, S::kTiles * S::kClusterOut)),
                         .n_row = static_cast<int>(div_up(n_row_tiles, S::kRowTiles * S::kClusterRow)),
-                        .band = std::max(1, S::kBandOutputs / (kMatrixTiles * kTile * S::kClusterOut))};
+                        .band = std::max(1, S::kBandOutputs / (S::kTiles * kTile * S::kClusterOut))};
   auto* const handed = static_cast<std::byte*>(in.scratch.handed);
   const bool may_split =
       kTurnBytes + std::size_t{S::kOutputs} * S::kRows * sizeof(float) * n_clusters * S::kCluster <= in.scratch.handed_bytes;
-  return {.weights = {bytes(in.first.weights), bytes(in.second.weights)},
-          .scales = {bytes(in.first.scales), bytes(in.second.scales)},
+  return {.weights = bytes(in.matrix.weights),
+          .scales = bytes(in.matrix.scales),
           .x = bytes(in.x.data),
           .unit_sums = bytes(in.scratch.unit_sums),
           .handed = may_split ? reinterpret_cast<float4*>(handed + kTurnBytes) : nullptr,
@@ -301,50 +316,15 @@ ManyRows many_rows(const ManyInput& in, int n_clusters) {
           .group_shift = layout.group == 0 ? 31 : std::countr_zero(static_cast<std::uint64_t>(layout.group)),
           .order = order,
           .split = split_tiles(order.n_tiles(), static_cast<int>(div_up(n_quads, kQuadsOfChunk)), n_clusters, may_split),
-          .constants = code_constants(in.first)};
+          .constants = code_constants(in.matrix)};
 }
 
-template <class F, class S, class End>
-void launch_many(Stream stream, const ManyInput& in, const End& end) {
-  static const int n_most_clusters = n_clusters_of_device<F, S, End>();
-  const ManyRows p = many_rows<F, S, End>(in, n_most_clusters);
-  launch_dependent_clusters(multiply_many_rows<F, S, End>, dim3(static_cast<unsigned>(p.split.n_workers * S::kCluster)),
-                            dim3(S::kThreads), S::kCluster, ManySizes<F, S, End>::kShared, stream, p, end);
+template <class F, class S>
+void launch_many(Stream stream, const ManyInput& in, const StoreManyRows& end) {
+  static const int n_most_clusters = n_clusters_of_device<F, S>();
+  const ManyRows p = many_rows<F, S>(in, n_most_clusters);
+  launch_dependent_clusters(multiply_many_rows<F, S>, dim3(static_cast<unsigned>(p.split.n_workers * S::kCluster)),
+                            dim3(S::kThreads), S::kCluster, ManySizes<F, S>::kShared, stream, p, end);
 }
-
-/// Stores the totals of multiply_many().
-struct StoreManyRows {
-  static constexpr int kMatrices = 1;
-  template <class S>
-  static constexpr int kSharedBytes = 0;
-
-  float* out;
-  std::int64_t stride;
-  const float* bias;  ///< null: none
-  int n_rows, n_outputs;
-
-  template <class S>
-  __device__ __forceinline__ void store(const float (&total)[S::kRows / 2], const TilePlace& place, std::uint32_t) const {
-    const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-    const int output = place.out * S::kOutputs + warp * kTile + lane / 4;
-    const int row = place.row * S::kRows + lane % 4 * 2;
-    const bool has_first = output < n_outputs, has_second = output + 8 < n_outputs;
-    const float first_bias = bias != nullptr && has_first ? bias[output] : 0;
-    const float second_bias = bias != nullptr && has_second ? bias[output + 8] : 0;
-    float* to = out + row * stride + output;
-#pragma unroll
-    for (int t = 0; t < S::kRowTiles; ++t) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const bool is_second = i / 2 == 1;
-        const float sum = total[4 * t + i];
-        if (row + t * kRowTile + i % 2 < n_rows && (is_second ? has_second : has_first))
-          to[i % 2 * stride + (is_second ? 8 : 0)] =
-              bias != nullptr ? __fadd_rn(sum, is_second ? second_bias : first_bias) : sum;
-      }
-      to += kRowTile * stride;
-    }
-  }
-};
 
 }  // namespace lathe::kernels::cuda

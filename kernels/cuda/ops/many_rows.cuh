@@ -12,16 +12,17 @@
 #include "kernels/cuda/ops/exact_weights.cuh"
 #include "kernels/cuda/ops/mbarrier.cuh"
 #include "kernels/cuda/ops/ops.h"
+#include "kernels/cuda/ops/registers.cuh"
 
 namespace lathe::kernels::cuda {
 
 inline constexpr int kStepsOfQuad = kQuad / kStep;
 inline constexpr int kQuadsOfChunk = kChunk / kQuad;
 
-/// Operands of a product as its kernel takes them. Two matrices have the same layout.
+/// Operands of a product as its kernel takes them.
 struct ManyRows {
-  const std::byte* weights[2];
-  const std::byte* scales[2];
+  const std::byte* weights;
+  const std::byte* scales;
   const std::byte* x;
   const std::byte* unit_sums;  ///< sums of x over units, in the layout of unit_sum_place(); unused without an offset
   float4* handed;              ///< totals that a block hands to the next one
@@ -39,7 +40,7 @@ struct ManyRows {
 /// Shape of a block of threads: kGroups warpgroups of 64 outputs, each with kRowTiles tiles of 8 rows, and one of which
 /// kCopyWarps warps copy. A cluster has kClusterOut x kClusterRow blocks.
 template <int kGroupsOf, int kRowTilesOf, int kMostStagesOf, int kClusterOutOf = 1, int kClusterRowOf = 1,
-          int kCopyWarpsOf = 4, int kBandOutputsOf = 2048>
+          int kCopyWarpsOf = 4, int kBandOutputsOf = 1024>
 struct ManyShape {
   static constexpr int kGroups = kGroupsOf, kRowTiles = kRowTilesOf, kMostStages = kMostStagesOf, kCopyWarps = kCopyWarpsOf;
   static constexpr int kClusterOut = kClusterOutOf, kClusterRow = kClusterRowOf, kCluster = kClusterOut * kClusterRow;
@@ -56,8 +57,8 @@ struct ManyShape {
   static_assert(2 * kTilesOfWarp + 2 <= kWarp && kCopyWarps <= 4);
 };
 
-/// Sizes for weights of form F, shape S and the end of a product (what becomes of the totals). Units: bytes.
-template <class F, class S, class End>
+/// Sizes for weights of form F and shape S. Units: bytes.
+template <class F, class S>
 struct ManySizes {
   static constexpr int kStageUnits = std::max(1, kStepsOfQuad / F::kUnitSteps);
   static constexpr int kWeights = kStepsOfQuad * F::kStepBytes;                 // of one tile
@@ -67,27 +68,16 @@ struct ManySizes {
   static constexpr int kWeightsAt = S::kRowTiles * kBlockBytes, kScalesAt = kWeightsAt + S::kTiles * kWeights;
   static constexpr int kSumsAt = kScalesAt + S::kTiles * kScales;
   static constexpr int kStage = (kSumsAt + S::kRowTiles * kSums + 1023) / 1024 * 1024;
-  // Behind the stages: the memory of End, the codebook's table, and a full and an empty barrier for each stage.
-  static constexpr int kEnd = End::template kSharedBytes<S>, kTable = F::kHasBook ? kPairTableBytes : 0;
-  static constexpr int kMost = (227 << 10) - 1024 - kEnd - kTable;
+  // Behind the stages: the codebook's table, and a full and an empty barrier for each stage.
+  static constexpr int kTable = F::kHasBook ? kPairTableBytes : 0;
+  static constexpr int kMost = (227 << 10) - 1024 - kTable;
   static constexpr int kStages = std::min(S::kMostStages, kMost / (kStage + 16));
-  static constexpr int kEndAt = kStages * kStage, kTableAt = kEndAt + kEnd, kBarriersAt = kTableAt + kTable;
+  static constexpr int kTableAt = kStages * kStage, kBarriersAt = kTableAt + kTable;
   static constexpr std::size_t kShared = std::size_t{kBarriersAt} + kStages * 16 + 1024;
   static_assert(kStages >= 3 && kShared <= 227 << 10);
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-/// Gives registers of the warpgroup's threads back until they have kCount.
-template <int kCount>
-__device__ __forceinline__ void shrink_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kCount));
-}
-/// Waits for registers that other warpgroups give back until threads have kCount.
-template <int kCount>
-__device__ __forceinline__ void grow_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kCount));
-}
 
 /// A position in the ring of stages.
 template <int kStages>
@@ -158,10 +148,9 @@ __device__ __forceinline__ int end_quad(const TilePart& part, int n_quads) { ret
 __device__ __forceinline__ int clamped(int number, int limit) { return min(max(number, 0), limit); }
 
 /// Copies of one lane of a copying warp, for one tile of the block: weights or scales of a tile, rows of x or their sums, or
-/// nothing. Z: ManySizes; kMatrices: matrices whose tiles share the block.
-template <class F, class S, class Z, int kMatrices>
+/// nothing. Z: ManySizes.
+template <class F, class S, class Z>
 struct StageCopies {
-  static constexpr int kMatrixTiles = S::kTiles / kMatrices;
   static constexpr int kXLane = kWarp - 1, kSumsLane = kWarp - 2;
   const std::byte* from = nullptr;
   std::int64_t step = 0;  // bytes from one stage to the next, or to the next 2^shift
@@ -172,16 +161,14 @@ struct StageCopies {
 
   __device__ __forceinline__ StageCopies(const ManyRows& p, const ClusterPlace<S>& at, const TilePlace& place, int warp,
                                          int lane) {
-    const int first_tile = place.out * kMatrixTiles, n_tiles = clamped(p.n_tiles - first_tile, kMatrixTiles);
+    const int first_tile = place.out * S::kTiles, n_tiles = clamped(p.n_tiles - first_tile, S::kTiles);
     const int first_row_tile = place.row * S::kRowTiles, n_row_tiles = clamped(p.n_row_tiles - first_row_tile, S::kRowTiles);
-    n_all = kMatrices * n_tiles * (Z::kWeights + Z::kScales) + n_row_tiles * (kBlockBytes + Z::kSums);
+    n_all = n_tiles * (Z::kWeights + Z::kScales) + n_row_tiles * (kBlockBytes + Z::kSums);
     const int index = lane % S::kTilesOfWarp, kind = lane / S::kTilesOfWarp;
     const int tile = at.row * (S::kTiles / S::kClusterRow) + warp * S::kTilesOfWarp + index;
     if (kind < (F::kHasCodes ? 2 : 1)) {
-      if (tile % kMatrixTiles >= n_tiles) return;
-      const int matrix = tile / kMatrixTiles;
-      kind == 0 ? take_weights(p, matrix, first_tile + tile % kMatrixTiles, tile)
-                : take_scales(p, matrix, first_tile + tile % kMatrixTiles, tile);
+      if (tile >= n_tiles) return;
+      kind == 0 ? take_weights(p, first_tile + tile, tile) : take_scales(p, first_tile + tile, tile);
       for (int i = 1; i < S::kClusterRow; ++i) blocks |= 1U << i * S::kClusterOut;
       blocks <<= at.out;
     } else if (lane == kXLane) {
@@ -212,13 +199,13 @@ struct StageCopies {
   }
 
  private:
-  __device__ __forceinline__ void take_weights(const ManyRows& p, int matrix, int tile, int in_block) {
-    from = p.weights[matrix] + static_cast<std::int64_t>(tile) * p.n_quads * Z::kWeights;
+  __device__ __forceinline__ void take_weights(const ManyRows& p, int tile, int in_block) {
+    from = p.weights + static_cast<std::int64_t>(tile) * p.n_quads * Z::kWeights;
     step = n_bytes = Z::kWeights;
     to = Z::kWeightsAt + in_block * Z::kWeights;
   }
-  __device__ __forceinline__ void take_scales(const ManyRows& p, int matrix, int tile, int in_block) {
-    from = p.scales[matrix] + static_cast<std::int64_t>(tile) * p.n_scale_groups * F::kScaleBytes;
+  __device__ __forceinline__ void take_scales(const ManyRows& p, int tile, int in_block) {
+    from = p.scales + static_cast<std::int64_t>(tile) * p.n_scale_groups * F::kScaleBytes;
     step = n_bytes = Z::kScales;
     shift = max(p.group_shift - 6, 0);
     to = Z::kScalesAt + in_block * Z::kScales;
@@ -227,9 +214,9 @@ struct StageCopies {
 
 /// The work of a copying warp: fills the ring with the stages of all tiles of the block, as consumers empty it. Weights of
 /// the first stages are copied while the kernels before this one end.
-template <class F, class S, class Z, int kMatrices>
+template <class F, class S, class Z>
 __device__ __forceinline__ void copy_stages(const ManyRows& p, const StageRing<S, Z>& ring) {
-  using Copies = StageCopies<F, S, Z, kMatrices>;
+  using Copies = StageCopies<F, S, Z>;
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp - S::kConsumers;
   const bool expects = warp == 0 && lane == 0, copies_weights = lane < Copies::kSumsLane;
   const ClusterPlace<S> at_cluster;

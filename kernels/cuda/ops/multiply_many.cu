@@ -5,7 +5,8 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-using Whole = ManyShape<2, 16, 8>;  // 128 outputs, 128 rows
+using Wide = ManyShape<2, 16, 8>;    // 128 outputs, 128 rows
+using Narrow = ManyShape<1, 16, 8>;  // 64 outputs, 128 rows
 
 /// 0 if the device does not answer.
 int device_number(cudaDeviceAttr attribute) {
@@ -16,12 +17,22 @@ int device_number(cudaDeviceAttr attribute) {
   return 0;
 }
 
+/// True if wide tiles would leave half of the multiprocessors idle.
+bool needs_narrow(const MatrixLayout& layout, std::int64_t n_rows) {
+  static const int n_processors = device_number(cudaDevAttrMultiProcessorCount);
+  return 2 * div_up(layout.n, Wide::kOutputs) * div_up(n_rows, Wide::kRows) <= n_processors;
+}
+
 }  // namespace
 
 bool has_wgmma() {
   static const bool has =
       device_number(cudaDevAttrComputeCapabilityMajor) == 9 && device_number(cudaDevAttrComputeCapabilityMinor) == 0;
   return has;
+}
+
+bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout) {
+  return !is_in_rows(layout.storage) && n_rows > most_few_rows(layout) && has_wgmma();
 }
 
 std::size_t handed_bytes() {
@@ -34,13 +45,18 @@ void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const Sto
   if (x.n_rows == 0) return;
   LATHE_CHECK(x.is_bf16 && x.in_blocks && has_wgmma() && x.padded_k == matrix.layout.padded_k());
   if (needs_unit_sums(matrix.layout)) sum_units(stream, scratch.unit_sums, x, matrix.layout.unit());
-  const ManyInput in{.x = x, .first = matrix, .second = matrix, .scratch = scratch};
+  if (x.n_rows <= most_batch_rows(matrix.layout)) return multiply_batch(stream, out, x, matrix, bias, scratch.unit_sums);
+  const ManyInput in{.x = x, .matrix = matrix, .scratch = scratch};
   const StoreManyRows end{.out = out.data,
                           .stride = out.stride,
                           .bias = bias,
                           .n_rows = static_cast<int>(x.n_rows),
                           .n_outputs = static_cast<int>(matrix.layout.n)};
-  for_forms(matrix, [&](auto form) { launch_many<decltype(form), Whole>(stream, in, end); });
+  const bool is_narrow = needs_narrow(matrix.layout, x.n_rows);
+  for_forms(matrix, [&](auto form) {
+    using Form = decltype(form);
+    is_narrow ? launch_many<Form, Narrow>(stream, in, end) : launch_many<Form, Wide>(stream, in, end);
+  });
 }
 
 }  // namespace lathe::kernels::cuda

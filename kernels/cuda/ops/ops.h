@@ -73,6 +73,11 @@ void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, cons
 inline constexpr std::int64_t kMaxFewRows = 128;
 /// True if the device has wgmma, which takes x in blocks.
 bool has_wgmma();
+/// True if a product with so many rows takes x in blocks, for multiply_many(); it is faster for more rows than
+/// most_few_rows(). Sums are the same.
+bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout);
+/// Rows up to which multiply_few() is faster than multiply_many(), measured on an H200.
+constexpr std::int64_t most_few_rows(const MatrixLayout& layout) { return layout.storage == Storage::bf16 ? 8 : 16; }
 /// Memory that products with many rows use besides their arguments.
 struct ManyScratch {
   float* unit_sums = nullptr;    ///< unit_sums_bytes(); unused without needs_unit_sums()
@@ -96,9 +101,13 @@ void sum_units(Stream stream, float* to, const PreparedX& x, std::int64_t unit);
 /// out = x matrix^T + bias for any number of rows. Requires: a matrix in tiles, x in blocks, has_wgmma().
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
                    const ManyScratch& scratch);
-/// multiply_gated() for any number of rows. Requires: `to` and x in blocks, has_wgmma().
-void multiply_many_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in,
-                         const ManyScratch& scratch);
+/// Most rows of multiply_batch().
+constexpr std::int64_t most_batch_rows(const MatrixLayout& layout) {
+  return layout.unit() < 2 * kStep || needs_unit_sums(layout) ? 32 : 64;
+}
+/// multiply_many() for at most most_batch_rows() rows. `unit_sums`: those of sum_units(), if needs_unit_sums().
+void multiply_batch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
+                    const float* unit_sums);
 /// As multiply_many(), for a matrix of bf16, with x in the layout of x_place().
 void multiply_many_mma(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.
