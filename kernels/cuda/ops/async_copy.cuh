@@ -16,6 +16,9 @@ __device__ inline std::uint32_t shared_address(const void* pointer) {
 __device__ inline void copy_async(std::uint32_t to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from), "r"(is_there ? 16 : 0) : "memory");
 }
+__device__ inline void copy_async(std::uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n" ::"r"(to), "l"(from) : "memory");
+}
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
 /// Waits until at most kPending of this thread's groups of copies are under way.
 template <int kPending>

@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         begin_barrier(memory.full(stage), kGroupThreads);
         begin_barrier(memory.empty(stage), kConsumers / kWarp);
       }
-      asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+      publish_barriers();
     }
     __syncthreads();
     if (warp >= kConsumers / kWarp) {

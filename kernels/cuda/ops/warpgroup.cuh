@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/cuda/ops/attention_part.cuh"
+#include "kernels/cuda/ops/barrier.cuh"
 
 namespace lathe::kernels::cuda {
 
@@ -174,29 +175,5 @@ __device__ inline void multiply_scores(float (&)[8][4], std::uint64_t, std::uint
 template <class T, int kN>
 __device__ inline void multiply_weights(float (&)[kN][4], const std::uint32_t (&)[4], std::uint64_t) {}
 #endif
-
-// ---- barriers in shared memory
-__device__ inline void begin_barrier(std::uint32_t barrier, int n_arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(n_arrivals) : "memory");
-}
-__device__ inline void arrive(std::uint32_t barrier) {
-  asm volatile("{.reg .b64 state;\n mbarrier.arrive.shared::cta.b64 state, [%0];}\n" ::"r"(barrier) : "memory");
-}
-/// Waits until the phase with this parity (0, 1, 0 ...) has ended.
-__device__ inline void wait_for_phase(std::uint32_t barrier, int parity) {
-#ifdef LATHE_WATCH_SPINS
-  const long long begun = clock64();
-#endif
-  int is_over = 0;
-  while (is_over == 0) {
-    asm volatile("{.reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n selp.b32 %0, 1, 0, p;}\n"
-                 : "=r"(is_over)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-#ifdef LATHE_WATCH_SPINS
-    if (clock64() - begun > 2000000000LL) __trap();
-#endif
-  }
-}
 
 }  // namespace lathe::kernels::cuda
