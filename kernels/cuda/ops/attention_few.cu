@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of few rows over long contexts. A block takes items (a part of the context of some queries); the parts of a tile
-// are merged in order when the last one is stored. Source: Dao et al. 2023, Flash-Decoding.
+// are merged in order by the block that has its last part. Source: Dao et al. 2023, Flash-Decoding.
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/few_products.cuh"
 #include "kernels/cuda/ops/tensor_form.cuh"
@@ -50,6 +50,16 @@ class WindowPlaces {
   int block_, of_block_;
 };
 
+/// Asks for the first windows in the L2 cache, where writes of earlier kernels can be seen later.
+template <class T, int kDim>
+__device__ inline void prefetch(const T* numbers, WindowPlaces<T, kDim> places) {
+  for (int i = 0; i < FewMemory<kDim>::kRingWindows && places.has_next(); ++i) {
+    const T* const row = numbers + static_cast<std::int64_t>(places.next()) * kDim;
+#pragma unroll
+    for (int d = 0; d < kDim; d += 64) asm volatile("prefetch.global.L2 [%0];\n" ::"l"(row + d));
+  }
+}
+
 /// Copies K or V of the windows of all items. One of two warps, which have half of each window.
 template <class T, int kDim>
 __device__ void copy_windows(const FewMemory<kDim>& memory, const KvHalf<T>& half, bool is_v, const TensorWork& work,
@@ -61,6 +71,7 @@ __device__ void copy_windows(const FewMemory<kDim>& memory, const KvHalf<T>& hal
   const WindowRing<kDim> ring(memory, is_v);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, first = static_cast<int>(threadIdx.x) / kWarp % 2 * kTokens;
   WindowPlaces<T, kDim> places(half, memory, work, rows, first + lane);
+  prefetch(half.numbers, places);
   wait_for_previous();
   const T* const from = half.numbers + lane % kLanes * 8;
   const int offset = (first + lane / kLanes) * kRowBytes + lane % kLanes * 16;
@@ -134,7 +145,7 @@ struct QueryPairs {
 };
 
 #ifndef KMP
-#define KMP 8
+#define KMP 6
 #endif
 constexpr int kMergedParts = KMP;  ///< loads that a thread has under way
 
@@ -174,21 +185,39 @@ __device__ void merge_items(const Rows& out, const PreparedX& prepared, const It
   }
 }
 
-/// Counts a part of a tile that is stored, and merges the parts if it was the last one. The threads that merge.
+/// Counts a part that is stored.
+__device__ inline void count_part(const ItemWork& item, const TensorWork& work) {
+  if (item.n_parts == 1 || threadIdx.x != kFirstMerging) return;
+  asm volatile("fence.acq_rel.gpu;\n red.relaxed.gpu.global.add.s32 [%0], 1;\n" ::"l"(work.tickets + item.ticket) : "memory");
+}
+
+/// Merges the parts of a tile if all are stored; `waits`: when all are stored. Returns whether it has. Blocks take items in
+/// order, so the parts that are awaited do not wait for this block.
 template <int kDim>
-__device__ void count_part(const FewMemory<kDim>& memory, const Rows& out, const PreparedX& prepared, const ItemWork& item,
-                           const AttentionRows& rows, const TensorWork& work) {
-  if (item.n_parts == 1) return;
+__device__ bool merge_stored(const FewMemory<kDim>& memory, const Rows& out, const PreparedX& prepared, const ItemWork& item,
+                             const AttentionRows& rows, const TensorWork& work, bool waits) {
   if (threadIdx.x == kFirstMerging) {
     int* const counter = work.tickets + item.ticket;
-    __threadfence();
-    const bool is_last = atomicAdd(counter, 1) == item.n_parts - 1;
-    if (is_last) *counter = 0;
-    __threadfence();
-    memory.is_last() = is_last;
+    int n_stored = 0;
+#ifdef LATHE_WATCH_SPINS
+    const long long begun = clock64();
+#endif
+    do {
+      asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\n" : "=r"(n_stored) : "l"(counter) : "memory");
+#ifdef LATHE_WATCH_SPINS
+      if (clock64() - begun > 2000000000LL) __trap();
+#endif
+    } while (waits && n_stored < item.n_parts);
+    if (n_stored == item.n_parts) *counter = 0;
+    memory.is_complete() = n_stored == item.n_parts;
   }
   meet<kMerge>();
-  if (memory.is_last()) merge_items<kDim>(out, prepared, item, rows, work);
+  const bool is_complete = memory.is_complete() != 0;
+  if (is_complete) {
+    merge_items<kDim>(out, prepared, item, rows, work);
+    meet<kMerge>();  // everybody has read the item and is_complete()
+  }
+  return is_complete;
 }
 
 /// Serves the warps that multiply. The warps that merge.
@@ -206,20 +235,32 @@ __device__ void serve_items(const FewMemory<kDim>& memory, const Rows& out, cons
   bring_queries(0);
   meet<kCompute>();
   bring_queries(1);
+  int merging = -1;  // an item whose tile is to be merged
+  const auto merge_tile = [&](bool waits) {
+    if (merging >= 0 && merge_stored(memory, out, prepared, memory.item(merging), rows, work, waits)) merging = -1;
+  };
+  const auto end_item = [&](int n) {
+    count_part(memory.item(n), work);
+    if (!memory.item(n).merges) return;
+    merge_tile(true);
+    merging = n;
+  };
   int n = 0;
   for (; has_item(work, n); ++n) {
     const int begin = memory.item(n).begin / kSpan * kSpan, end = memory.item(n).end;
     for (int token = begin; token < end; token += kSpan) {
       meet<kCompute>();
       if (token == begin) {
+        if (n > 0) end_item(n - 1);
+        if (n > 1) merge_tile(n - merging >= kPlanned - kAhead);
         if (threadIdx.x == kFirstMerging + kWarp) plan_item(memory, work, rows, n + kAhead);
-        if (n > 0) count_part(memory, out, prepared, memory.item(n - 1), rows, work);
       }
       if (token + kSpan >= end) bring_queries(n + 2);
     }
   }
   meet<kCompute>();
-  count_part(memory, out, prepared, memory.item(n - 1), rows, work);
+  end_item(n - 1);
+  merge_tile(true);
 }
 
 template <class T, int kDim, bool kIsPlain>

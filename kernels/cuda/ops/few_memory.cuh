@@ -23,7 +23,7 @@ inline constexpr int kFirstCopying = kFewThreads, kFirstMerging = kFirstCopying 
                      kFewBlock = kFirstMerging + kMergingThreads;
 /// Items of a block in shared memory, and how many items ahead they are planned: the copies are at most a ring of windows
 /// ahead, which has at most kMostWindows, and look one item further.
-inline constexpr int kMostWindows = 8, kAhead = kMostWindows + 4, kPlanned = kAhead + 4;
+inline constexpr int kMostWindows = 8, kAhead = kMostWindows + 4, kPlanned = kAhead + 6;
 
 /// An item and the queries of its tile.
 struct alignas(16) ItemWork {
@@ -31,6 +31,7 @@ struct alignas(16) ItemWork {
   int index;       ///< the item, in TensorWork::n_items
   int first_item;  ///< the first item of its tile
   int n_parts, ticket;
+  bool merges;     ///< it is the last item of several of its tile, whose block merges them
   int begin, end;   ///< tokens of the part that some row of the tile attends to
   int first, last;  ///< tokens that all rows attend to
 
@@ -40,6 +41,7 @@ struct alignas(16) ItemWork {
         first_item(at - (item.part - item.first_part) * work.n_head_items),
         n_parts(item.n_parts),
         ticket(item.index * work.n_head_items + at % work.n_head_items),
+        merges(item.n_parts > 1 && item.part - item.first_part == item.n_parts - 1),
         begin(max(item.part * kAttentionPart, of.first_from(rows, 0))),
         end(min((item.part + 1) * kAttentionPart, of.last_to(rows, of.n_queries - 1) + 1)),
         first(of.first_from(rows, of.n_queries - 1)),
@@ -59,7 +61,7 @@ struct FewMemory {
   static constexpr int kWeights = 0, kQueries = kWeights + kSpan * kQueryTile * 2,
                        kHighest = kQueries + 2 * kQueryTile * kRowBytes, kSums = kHighest + kQueryTile * kFewWarps * 4,
                        kItems = kSums + kFewWarps * kWarp * 8,
-                       kIsLast = kItems + kPlanned * static_cast<int>(sizeof(ItemWork)), kBarriers = kIsLast + 16,
+                       kIsComplete = kItems + kPlanned * static_cast<int>(sizeof(ItemWork)), kBarriers = kIsComplete + 16,
                        kRing = kBarriers + 2 * kMostWindows * 16;
   /// Windows of K, and as many of V.
   static constexpr int kRingWindows = std::min(kMostWindows, ((227 << 10) - kRing) / kWindowBytes / 2);
@@ -75,7 +77,7 @@ struct FewMemory {
     return reinterpret_cast<float2*>(base + kSums)[strip * kWarp + lane];
   }
   __device__ ItemWork& item(int n) const { return reinterpret_cast<ItemWork*>(base + kItems)[n % kPlanned]; }
-  __device__ int& is_last() const { return *reinterpret_cast<int*>(base + kIsLast); }
+  __device__ int& is_complete() const { return *reinterpret_cast<int*>(base + kIsComplete); }
   __device__ char* queries(int n) const { return base + kQueries + n % 2 * (kQueryTile * kRowBytes); }
 };
 
