@@ -21,7 +21,7 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayers&
   storage.layout_ = layout;
   for (int i = 0; i < layout.shape.n_layers; ++i) {
     const std::size_t layer_bytes = backend.kv_layer_bytes(layout.shape_of(i));
-    kernels::Buffer layer = backend.allocate(layer_bytes);
+    kernels::Buffer layer = backend.allocate_on_device(layer_bytes);
     if (!layer) {
       return fail(
           ErrorCode::resource_exhausted,

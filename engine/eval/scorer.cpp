@@ -58,7 +58,8 @@ Result<kernels::TensorView> Scorer::read(std::span<const std::int32_t> window, s
                 .begin = static_cast<int>(begin),
                 .n_logits = static_cast<int>(n),
                 .rope_choice = rope_choice(runner_->limits().rope_contexts, std::ssize(window))});
-  return runner_->run(builder_.finish());
+  LATHE_TRY(const StepOutput output, runner_->run(builder_.finish()));
+  return output.logits;
 }
 
 }  // namespace lathe::engine

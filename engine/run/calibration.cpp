@@ -152,9 +152,9 @@ class Calibration {
     const ModelInput rows = input();
     const kernels::KvLayer cache = kv_.layer(0);
     delta = layer_.attend(backend_, {config_, layer, rows, ropes_.of(layer), cache, rows.kv_rows.front()}, step(), delta);
-    raise_to_magnitudes(backend_, step().normed, inputs.attention);
+    raise_to_magnitudes(backend_, backend_.download(step().normed, {}), inputs.attention);
     delta = layer_.feed_forward(backend_, config_, step(), delta);
-    raise_to_magnitudes(backend_, step().normed, inputs.mlp);
+    raise_to_magnitudes(backend_, backend_.download(step().normed, {}), inputs.mlp);
     LATHE_TRY_VOID(finish_operations(backend_));
     return LayerSmoothing{smoothing_factors(inputs.attention, weights.attention, alpha_),
                           smoothing_factors(inputs.mlp, weights.mlp, alpha_)};

@@ -117,18 +117,49 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
           .logit_rows = plan.logit_rows};
 }
 
-Result<kernels::TensorView> ModelRunner::run(const BatchPlan& plan) {
+void ModelRunner::begin_step(const ModelInput& input) {
+  arrays_.assign({input.token_ids, input.rope_rows, input.logit_rows});
+  if (config().n_learned_positions > 0) arrays_.push_back(input.positions);
+  for (const KvRows& rows : input.kv_rows) {
+    arrays_.push_back(rows.slots);
+    arrays_.push_back(rows.batch.block_tables);
+  }
+  backend_->begin_step(arrays_);
+}
+
+StepOutput ModelRunner::output_of(const BatchPlan& plan, const kernels::TensorView& logits) {
+  StepOutput output;
+  const bool has_best = std::ranges::find(plan.takes_best, 1) != plan.takes_best.end();
+  if (has_best) output.best = backend_->arg_max(logits);
+  if (output.best.empty()) {
+    output.logits = backend_->download(logits, {});
+    return output;
+  }
+  wanted_rows_.clear();
+  for (std::size_t i = 0; i < plan.takes_best.size(); ++i) {
+    if (plan.takes_best[i] == 0) wanted_rows_.push_back(static_cast<std::int32_t>(i));
+  }
+  if (!wanted_rows_.empty()) output.logits = backend_->download(logits, wanted_rows_);
+  return output;
+}
+
+Result<StepOutput> ModelRunner::run(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
   const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
-  decoder_.forward(*backend_, input_of(plan), kv_, step);
+  const ModelInput input = input_of(plan);
+  begin_step(input);
+  decoder_.forward(*backend_, input, kv_, step);
+  const StepOutput output = plan.logit_rows.empty() ? StepOutput{.logits = step.logits} : output_of(plan, step.logits);
   LATHE_TRY_VOID(finish_operations(*backend_));
-  return step.logits;
+  return output;
 }
 
 Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   LATHE_TRY_VOID(check_fits(plan));
+  const ModelInput input = input_of(plan);
+  begin_step(input);
   const kernels::TensorView states =
-      decoder_.hidden(*backend_, input_of(plan), kv_, activations_.for_step(plan.n_rows(), 0));
+      backend_->download(decoder_.hidden(*backend_, input, kv_, activations_.for_step(plan.n_rows(), 0)), {});
   LATHE_TRY_VOID(finish_operations(*backend_));
   return states;
 }
@@ -150,7 +181,7 @@ std::optional<MemoryUse> ModelRunner::resident_memory() {
     if (!n_bytes) return std::nullopt;
     use.weights += *n_bytes;
   }
-  const auto kv = kv_.resident_bytes(), activations = resident_bytes(activations_.bytes());
+  const auto kv = kv_.resident_bytes(), activations = activations_.resident_bytes();
   if (!kv || !activations) return std::nullopt;
   use.kv = *kv;
   use.activations = *activations;

@@ -28,7 +28,7 @@ class ModelRunner final : public Runner {
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
 
   const RunnerLimits& limits() const override { return limits_; }
-  Result<kernels::TensorView> run(const BatchPlan& plan) override;
+  Result<StepOutput> run(const BatchPlan& plan) override;
   /// Hidden states [M, hidden size] f32 of the rows after the final norm, valid until the next run. Errors: as run().
   Result<kernels::TensorView> hidden(const BatchPlan& plan);
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
@@ -44,6 +44,10 @@ class ModelRunner final : public Runner {
  private:
   Result<void> check_fits(const BatchPlan& plan) const;
   ModelInput input_of(const BatchPlan& plan);
+  /// Begins a step of the backend with the arrays of `input`.
+  void begin_step(const ModelInput& input);
+  /// Has the best tokens computed where they suffice, and fetches the other rows of `logits`.
+  StepOutput output_of(const BatchPlan& plan, const kernels::TensorView& logits);
 
   ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, KvStorage kv, Activations activations,
               const RunnerLimits& limits)
@@ -58,6 +62,8 @@ class ModelRunner final : public Runner {
     limits_.window = window < limits.max_model_len ? window : 0;
     limits_.rope_contexts = decoder_.rope_contexts();
     rope_rows_.reserve(static_cast<std::size_t>(limits.max_rows));
+    wanted_rows_.reserve(static_cast<std::size_t>(limits.max_logit_rows));
+    arrays_.reserve(kArraysOfStep + 2 * kv_rows_.size());
   }
 
   std::unique_ptr<kernels::Backend> backend_;  ///< declared first, so destroyed last: its memory holds the rest
@@ -65,9 +71,12 @@ class ModelRunner final : public Runner {
   KvStorage kv_;
   Activations activations_;
   RunnerLimits limits_;
-  std::vector<std::int32_t> rope_rows_;  ///< of the current step
-  std::vector<KvRows> kv_rows_;          ///< of the current step, by group of layers
-  std::vector<std::int32_t> types_;      ///< zeros, if the model has token types: each text is one segment
+  std::vector<std::int32_t> rope_rows_;                ///< of the current step
+  std::vector<KvRows> kv_rows_;                        ///< of the current step, by group of layers
+  std::vector<std::int32_t> wanted_rows_;              ///< rows of the current step's logits that the host reads
+  static constexpr std::size_t kArraysOfStep = 4;      ///< ids, positions, rows of RoPE, rows with logits
+  std::vector<std::span<const std::int32_t>> arrays_;  ///< of the current step
+  std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types: each text is one segment
 };
 
 /// The geometry of the KV cache that a model needs.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runner: turns a BatchPlan into logits. The scheduler's only view of a model, so tests and simulations bring their own.
+// Runner: turns a BatchPlan into logits, or into the best tokens where these suffice. The scheduler's only view of a model,
+// so tests and simulations bring their own.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "engine/api/result.h"
@@ -26,15 +28,24 @@ struct RunnerLimits {
   std::vector<std::int64_t> rope_contexts{};  ///< contexts among which sequences choose (rope_config.h); empty: no choice
 };
 
+/// Results of a step for its R rows of logits, valid until the next run.
+struct StepOutput {
+  kernels::TensorView
+      logits;  ///< [R, vocab_size] f32; the caller may change them. Rows that have a best token are undefined
+  /// [R]: for rows with BatchPlan::takes_best the token of the largest logit, the lowest one of equals; -1: a logit is NaN
+  /// or +infinity, or none is above -infinity. Other rows are undefined. Empty: no row has one.
+  std::span<const std::int32_t> best{};
+};
+
 /// Thread: the engine's.
 class Runner {
  public:
   virtual ~Runner() = default;
   virtual const RunnerLimits& limits() const = 0;
-  /// Logits [plan.logit_rows.size(), vocab_size] f32, valid until the next run; the caller may change them in place.
+  /// Computes the rows of a step. A runner whose logits are in the memory of a device has the best tokens computed there.
   /// Errors: unavailable if the device is lost: the engine ends all requests and takes no more. Any other error fails the
   /// requests of the step, and the engine goes on.
-  virtual Result<kernels::TensorView> run(const BatchPlan& plan) = 0;
+  virtual Result<StepOutput> run(const BatchPlan& plan) = 0;
   /// Runs host work (sampling rows) on the runner's threads.
   virtual void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) = 0;
 };

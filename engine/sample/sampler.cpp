@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sample/sampler.h"
 
+#include <algorithm>
+
 #include "engine/sample/random.h"
 #include "engine/sample/softmax.h"
 #include "engine/sample/stage.h"
@@ -81,6 +83,17 @@ SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, Log
     output.rank = chosen.rank;
   }
   return output;
+}
+
+bool takes_best(const SamplingParams& params) {
+  const SampleInput first_token{
+      .logits = {}, .prompt_token_ids = {}, .output_token_ids = {}, .eos_ids = {}, .params = &params};
+  const auto changes_the_best = [&](const SampleStage* stage) {
+    return stage->phase == StagePhase::logits && stage->applies(first_token);
+  };
+  const auto stages = sample_stages();
+  return params.temperature < kGreedyBelow && !params.logprobs &&
+         std::none_of(stages.begin(), stages.end(), changes_the_best);
 }
 
 bool prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,

@@ -43,6 +43,10 @@ struct SampleOutput {
 /// params->logprobs entries, best first, if log probabilities are requested.
 SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives);
 
+/// True if sample_token() gives best_logit()'s token for any logits, and nothing but that token: greedy sampling without log
+/// probabilities, penalties, biases or a least number of tokens.
+bool takes_best(const SamplingParams& params);
+
 /// Log probabilities and ranks of a prompt row: the actual token first, then the k best. Reads raw logits. False, with an
 /// empty list: NaN or no mass; the request ends with an error.
 bool prompt_logprobs(std::span<const float> logits, std::int32_t actual, std::int64_t k, SamplerScratch& scratch,

@@ -35,7 +35,7 @@ enum class StagePhase : std::uint8_t {
 struct SampleStage {
   std::string_view name;
   StagePhase phase;
-  bool (*applies)(const SampleInput& input);
+  bool (*applies)(const SampleInput& input);  ///< a stage that applies to a token of an answer applies to the first one
   void (*apply)(SampleState& state);
 };
 

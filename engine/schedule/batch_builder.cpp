@@ -18,6 +18,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 bool rows_are_consistent(const BatchPlan& plan) {
   const auto n_rows = at(plan.n_rows()), n_seqs = at(plan.n_seqs());
   if (plan.positions.size() != n_rows || plan.rope_choices.size() != n_seqs) return false;
+  if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
   if (plan.query_start.size() != n_seqs + 1 || plan.query_start.front() != 0) return false;
   if (plan.query_start.back() != plan.n_rows()) return false;
   for (std::size_t i = 0; i < n_seqs; ++i) {
@@ -63,6 +64,7 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   plan_.rope_choices.reserve(shape.max_seqs);
   plan_.block_tables.reserve(shape.max_seqs * shape.max_blocks);
   plan_.logit_rows.reserve(shape.max_logit_rows);
+  plan_.takes_best.reserve(shape.max_logit_rows);
   plan_.windows.resize(shape.n_windows);
   for (WindowRows& rows : plan_.windows) {
     rows.slots.reserve(shape.max_rows);
@@ -89,7 +91,10 @@ int BatchBuilder::add(const SequenceRows& rows) {
   for (std::size_t i = 0; i < plan_.windows.size(); ++i) {
     append_slots(rows.table.windows[i], rows, plan_.windows[i].slots);
   }
-  for (int i = 0; i < rows.n_logits; ++i) plan_.logit_rows.push_back(first_row + rows.first_logit + i);
+  for (int i = 0; i < rows.n_logits; ++i) {
+    plan_.logit_rows.push_back(first_row + rows.first_logit + i);
+    plan_.takes_best.push_back(rows.takes_best && i + 1 == rows.n_logits ? 1 : 0);
+  }
   plan_.query_start.push_back(plan_.n_rows());
   plan_.context_len.push_back(rows.context_len());
   plan_.rope_choices.push_back(rows.rope_choice);

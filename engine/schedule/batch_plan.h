@@ -25,8 +25,9 @@ struct BatchPlan {
   std::vector<std::int32_t> rope_choices;  ///< [n_seqs], index in RunnerLimits::rope_contexts
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
   std::int32_t max_blocks = 0;
-  std::vector<WindowRows> windows{};     ///< one for each window group
-  std::vector<std::int32_t> logit_rows;  ///< rows that need logits, ascending
+  std::vector<WindowRows> windows{};       ///< one for each window group
+  std::vector<std::int32_t> logit_rows;    ///< [R], rows that need logits, ascending
+  std::vector<std::uint8_t> takes_best{};  ///< [R], 1: only the best token of those logits is needed; empty: none
 
   int n_rows() const { return static_cast<int>(token_ids.size()); }
   int n_seqs() const { return static_cast<int>(context_len.size()); }
@@ -43,6 +44,7 @@ struct BatchPlan {
       rows.block_tables.clear();
     }
     logit_rows.clear();
+    takes_best.clear();
     max_blocks = 0;
   }
 };

@@ -376,7 +376,8 @@ void Scheduler::build_batch() {
                        .begin = padding.begin,
                        .n_padding = padding.n_rows,
                        .first_logit = padding.n_rows - 1,
-                       .n_logits = padding.has_logits ? 1 : 0});
+                       .n_logits = padding.has_logits ? 1 : 0,
+                       .takes_best = true});
   }
   plan_.builder.finish();
 }
@@ -395,6 +396,7 @@ void Scheduler::add_rows(PlannedSequence& entry) {
        .n_padding = entry.n_padding,
        .first_logit = last - entry.n_logits - begin,
        .n_logits = entry.n_logits,
+       .takes_best = entry.samples && sequence.takes_best,
        .rope_choice = sequence.rope_choice});
 }
 

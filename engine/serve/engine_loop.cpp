@@ -115,7 +115,7 @@ class EngineLoop final : public Engine {
   bool take_place();
 
   static Generation& generation_of(const PlannedSequence& entry);
-  Result<kernels::TensorView> run_guarded();
+  Result<StepOutput> run_guarded();
   void fail_step(const Error& error);
   void fail_all(const Error& error);
   void take_token(Generation& generation);
@@ -148,7 +148,7 @@ class EngineLoop final : public Engine {
   std::vector<std::unique_ptr<Generation>> living_;
   std::vector<Generation*> news_;  ///< generations with an event for this step's emit
   StepPlan* plan_ = nullptr;
-  kernels::TensorView logits_;
+  StepOutput output_;
   std::int64_t now_ns_ = 0, step_begin_ns_ = 0, published_ns_ = 0;
   double step_ms_ = 0;
 
@@ -297,22 +297,22 @@ void EngineLoop::drop_cancelled() {
 /// Waiting and running sequences -> the rows of this step.
 void EngineLoop::plan() { plan_ = &scheduler_.plan(now_ns_); }
 
-/// Rows -> logits. A failure ends the requests of the step and nothing else, unless the device is lost.
+/// Rows -> logits or best tokens. A failure ends the requests of the step and nothing else, unless the device is lost.
 void EngineLoop::run() {
   if (plan_->batch().n_rows() == 0) return;
   metrics_.count_step();
-  Result<kernels::TensorView> logits = run_guarded();
-  if (logits) {
-    logits_ = *logits;
+  Result<StepOutput> output = run_guarded();
+  if (output) {
+    output_ = *output;
     return;
   }
-  logits.error().code == ErrorCode::unavailable ? fail_all(logits.error()) : fail_step(logits.error());
+  output.error().code == ErrorCode::unavailable ? fail_all(output.error()) : fail_step(output.error());
   plan_->entries.clear();
 }
 
 /// Logits -> tokens and log probabilities.
 void EngineLoop::sample() {
-  if (!plan_->entries.empty()) sampler_.sample(*plan_, logits_);
+  if (!plan_->entries.empty()) sampler_.sample(*plan_, output_);
 }
 
 /// Tokens -> sequences; full blocks can be shared from here on.
@@ -382,7 +382,7 @@ void EngineLoop::emit() {
 
 Generation& EngineLoop::generation_of(const PlannedSequence& entry) { return static_cast<Generation&>(*entry.sequence); }
 
-Result<kernels::TensorView> EngineLoop::run_guarded() {
+Result<StepOutput> EngineLoop::run_guarded() {
   try {
     return parts_.runner->run(plan_->batch());
   } catch (const std::exception& exception) {

@@ -66,6 +66,7 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
   tokens.reserve(static_cast<std::size_t>(max_total_tokens));
   reserve_blocks(max_total_tokens, block_size);
   arrived_ns = now_ns;
+  takes_best = lathe::engine::takes_best(params);
   wants_prompt_logits = params.prompt_logprobs.has_value();
   if (wants_prompt_logits) prompt_logprobs.resize(static_cast<std::size_t>(n_prompt));
 }

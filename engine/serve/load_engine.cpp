@@ -123,8 +123,8 @@ class EngineLoad {
                  .first_logit = n_rows - 1,
                  .n_logits = 1,
                  .rope_choice = rope_choice(limits.rope_contexts, n_rows)});
-    LATHE_TRY(const kernels::TensorView logits, runner.run(builder.finish()));
-    const auto* first = logits.as<const float>();
+    LATHE_TRY(const StepOutput output, runner.run(builder.finish()));
+    const auto* first = output.logits.as<const float>();
     if (!std::all_of(first, first + limits.vocab_size, [](float logit) { return std::isfinite(logit); })) {
       warnings_.emplace_back("the model's logits are not finite: its weights hold NaN or infinity, and requests will fail");
     }

@@ -12,12 +12,21 @@ StepSampler::StepSampler(Runner& runner, int n_threads, std::span<const std::int
   rows_.reserve(static_cast<std::size_t>(runner.limits().max_logit_rows));
 }
 
-void StepSampler::sample(const StepPlan& plan, const kernels::TensorView& logits) {
+void StepSampler::sample(const StepPlan& plan, const StepOutput& output) {
   rows_.clear();
   for (const PlannedSequence& entry : plan.entries) {
-    for (int i = 0; i < entry.n_logits; ++i) rows_.push_back({.entry = &entry, .number = i});
+    for (int i = 0; i < entry.n_logits; ++i) {
+      const auto row = static_cast<std::size_t>(entry.first_logit + i);
+      if (!output.best.empty() && plan.batch().takes_best[row] != 0) {
+        const std::int32_t token = output.best[row];
+        static_cast<Generation&>(*entry.sequence).sampled = {.token = token, .failed = token < 0};
+      } else {
+        rows_.push_back({.entry = &entry, .number = i});
+      }
+    }
   }
-  logits_ = logits;
+  if (rows_.empty()) return;
+  logits_ = output.logits;
   // Each share of the rows has its own scratch memory and belongs to one thread at a time.
   runner_->parallel_for(static_cast<std::int64_t>(scratches_.size()), [this](std::int64_t begin, std::int64_t end) {
     const std::size_t n_shares = scratches_.size();
@@ -30,7 +39,8 @@ void StepSampler::sample(const StepPlan& plan, const kernels::TensorView& logits
 void StepSampler::sample_rows(std::size_t begin, std::size_t end, SamplerScratch& scratch) const {
   const auto vocab_size = static_cast<std::size_t>(logits_.dim(1));
   for (std::size_t i = begin; i < end; ++i) {
-    sample_row(rows_[i], std::span(logits_.row<float>(static_cast<std::int64_t>(i)), vocab_size), scratch);
+    const std::int64_t row = rows_[i].entry->first_logit + rows_[i].number;
+    sample_row(rows_[i], std::span(logits_.row<float>(row), vocab_size), scratch);
   }
 }
 

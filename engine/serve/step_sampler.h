@@ -19,7 +19,7 @@ class StepSampler {
  public:
   StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids);
 
-  void sample(const StepPlan& plan, const kernels::TensorView& logits);
+  void sample(const StepPlan& plan, const StepOutput& output);
 
  private:
   struct Row {
@@ -33,7 +33,7 @@ class StepSampler {
   Runner* runner_;
   std::span<const std::int32_t> eos_ids_;
   std::vector<SamplerScratch> scratches_;  ///< one per share of the rows
-  std::vector<Row> rows_;                  ///< indexed by row of logits
+  std::vector<Row> rows_;                  ///< those that have logits
   kernels::TensorView logits_;
 };
 

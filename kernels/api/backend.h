@@ -254,8 +254,8 @@ struct BackendInfo {
 
 /// One device with its operations.
 /// Thread: operations are called from one thread at a time, and run in the order of their calls. The caller may change host
-/// arrays (spans) as soon as an operation has returned, but may read, write or free backend memory only after finish() or
-/// parallel_for(), and before the next operation.
+/// arrays (spans) as soon as an operation has returned, except within a step (begin_step()), but may read, write or free
+/// backend memory only after finish() or parallel_for(), and before the next operation.
 /// Requires: the spans that an operation takes are in host memory, not in memory of allocate().
 /// Errors: an operation that cannot be done, and all that follow it, leave their outputs undefined until take_error(), which
 /// the caller reads once for many operations. pack_rows() counts as an operation.
@@ -267,6 +267,8 @@ class Backend {
   virtual const BackendInfo& info() const = 0;
 
   virtual Buffer allocate(std::size_t n_bytes) = 0;
+  /// Memory that operations alone read and write: the host accesses it through download(), and never directly.
+  virtual Buffer allocate_on_device(std::size_t n_bytes) { return allocate(n_bytes); }
   /// Units: free bytes of the device. nullopt: the backend uses the memory of the host.
   virtual std::optional<std::int64_t> free_bytes() const { return std::nullopt; }
   /// Ceilings of the device, measured now. nullopt: the backend runs on the host's processors.
@@ -274,6 +276,11 @@ class Backend {
 
   /// Returns when all operations are done: the host may read their results and overwrite their inputs.
   virtual void finish() {}
+  /// Begins a step, which ends with the next finish() or parallel_for(). Until then the caller leaves the arrays (spans)
+  /// that operations take unchanged, so that a device copies and checks each of them once. `arrays`: those of the step's
+  /// operations that are known beforehand, any of them. Without a step every array may change from one operation to the
+  /// next.
+  virtual void begin_step(std::span<const std::span<const std::int32_t>> /*arrays*/) {}
   /// After finish(): the first error of the operations since the last call; none: all of them were done. Later operations
   /// are done again, unless the device is lost: then every call returns that error.
   virtual std::optional<OperationError> take_error() { return std::nullopt; }
@@ -333,6 +340,16 @@ class Backend {
   /// out[i] = x[rows[i]].
   virtual void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) = 0;
 
+  // ---- results for the host
+  /// An operation: x [M, n] f32 in memory that the host may read and change after finish(), until the next download() or
+  /// operation on x: on processors x itself. `rows`: ascending indices of the rows that are wanted, and the others are
+  /// undefined; empty: all rows. Requires: rows without gaps between them.
+  virtual TensorView download(const TensorView& x, std::span<const std::int32_t> /*rows*/) { return x; }
+  /// An operation: the index of the largest element of each row of x [M, n] f32, the lowest of equal ones; -1 if an element
+  /// is NaN or +infinity, or none is above -infinity. The host may read it after finish(), until the next arg_max(). Empty:
+  /// the backend leaves the search to the host, which reads x anyway.
+  virtual std::span<const std::int32_t> arg_max(const TensorView& /*x*/) { return {}; }
+
   // ---- the KV cache
   /// Units: bytes of one layer of the cache with that shape. The fit estimate calls this, and so does the cache.
   virtual std::size_t kv_layer_bytes(const KvShape& shape) const = 0;
@@ -350,7 +367,8 @@ class Backend {
   virtual void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
                            std::span<const std::int32_t> positions, const KvLayer& layer,
                            std::span<const std::int32_t> slots) = 0;
-  /// heads = attention(q), out [M, n] = heads * matrix^T (+ bias).
+  /// out [M, n] = attention(q) * matrix^T (+ bias). heads [M, n_heads d] is space for the result of attention, undefined
+  /// afterwards.
   virtual void attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads, const KvLayer& layer,
                       const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
                       const TensorView& bias) = 0;

@@ -31,12 +31,13 @@ Stream new_stream() {
   return stream;
 }
 
-/// The first `count` of `rows`. Requires: each row index is in [0, n).
-template <class T>
-std::span<const T> checked(std::span<const T> rows, std::int64_t count, std::int64_t n) {
-  LATHE_CHECK(std::ssize(rows) >= count);
-  for (const T row : rows.first(static_cast<std::size_t>(count))) LATHE_CHECK(row >= 0 && row < n);
-  return rows.first(static_cast<std::size_t>(count));
+RopeRows rope_of(const RopeForm& form) {
+  if (form.cos.data == nullptr) return {};
+  return {.cos = rows_of(form.cos), .sin = rows_of(form.sin), .style = form.style};
+}
+
+HeadNorm head_norm_of(const Norm& norm, std::int64_t head_dim) {
+  return {.rows = norm_of(norm), .has_own_weights = norm.weight.n_elements() != head_dim};
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ CudaBackend::CudaBackend(int n_threads)
       n_processors_(n_processors_of_device()),
       stream_(new_stream()),
       linear_(stream_),
-      attention_(stream_, n_processors_) {}
+      arrays_(stream_),
+      attention_(stream_, n_processors_, arrays_) {}
 
 CudaBackend::~CudaBackend() {
   finish();
@@ -68,6 +70,12 @@ Buffer CudaBackend::allocate(std::size_t n_bytes) {
   return buffer;
 }
 
+Buffer CudaBackend::allocate_on_device(std::size_t n_bytes) {
+  Buffer buffer;
+  failures_.run("allocate_on_device", [&] { buffer = cuda::allocate_on_device(n_bytes); });
+  return buffer;
+}
+
 std::optional<std::int64_t> CudaBackend::free_bytes() const { return static_cast<std::int64_t>(free_device_bytes()); }
 
 std::optional<Ceilings> CudaBackend::measure_ceilings() {
@@ -82,6 +90,11 @@ void CudaBackend::finish() {
   } catch (const DeviceFailure& failure) {
     failures_.record("the operations before finish()", failure);
   }
+  arrays_.end_step();
+}
+
+void CudaBackend::begin_step(std::span<const std::span<const std::int32_t>> arrays) {
+  failures_.run("begin_step", [&] { arrays_.begin_step(arrays); });
 }
 
 std::size_t CudaBackend::packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const {
@@ -111,8 +124,8 @@ bool CudaBackend::reserve(const StepShape& shape) {
 void CudaBackend::embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) {
   LATHE_CHECK(out.dim(1) == table.dim(1));
   failures_.run("embed", [&] {
-    const auto* const on_device = ids_.on_device(stream_, checked(ids, out.dim(0), table.dim(0)));
-    cuda::embed(stream_, rows_of(out), table.data, table.dtype, table.strides[0], on_device);
+    cuda::embed(stream_, rows_of(out), table.data, table.dtype, table.strides[0],
+                arrays_.rows_on_device(ids, out.dim(0), table.dim(0)));
   });
 }
 
@@ -150,8 +163,8 @@ void CudaBackend::fill(const TensorView& x, float value) {
 void CudaBackend::rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
                        const RopeForm& form) {
   failures_.run("rope", [&] {
-    const auto* const on_device = positions_.on_device(stream_, checked(positions, x.dim(0), form.cos.dim(0)));
-    cuda::rope(stream_, rows_of(x), n_heads, head_dim, on_device, rows_of(form.cos), rows_of(form.sin), form.style);
+    cuda::rope(stream_, rows_of(x), n_heads, head_dim, arrays_.rows_on_device(positions, x.dim(0), form.cos.dim(0)),
+               rope_of(form));
   });
 }
 
@@ -159,15 +172,15 @@ void CudaBackend::add_rows(const TensorView& out, std::span<const std::int32_t> 
                            std::span<const float> factors) {
   LATHE_CHECK(std::ssize(factors) >= x.dim(0));
   failures_.run("add_rows", [&] {
-    const auto* const to = rows_.on_device(stream_, checked(rows, x.dim(0), out.dim(0)));
-    const auto* const factor = factors_.on_device(stream_, factors.first(static_cast<std::size_t>(x.dim(0))));
+    const auto* const to = arrays_.rows_on_device(rows, x.dim(0), out.dim(0));
+    const auto* const factor = arrays_.on_device(factors.first(static_cast<std::size_t>(x.dim(0))));
     cuda::add_rows(stream_, rows_of(out), rows_of(x), to, factor);
   });
 }
 
 void CudaBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {
   failures_.run("gather_rows", [&] {
-    cuda::gather_rows(stream_, rows_of(out), rows_of(x), rows_.on_device(stream_, checked(rows, out.dim(0), x.dim(0))));
+    cuda::gather_rows(stream_, rows_of(out), rows_of(x), arrays_.rows_on_device(rows, out.dim(0), x.dim(0)));
   });
 }
 
@@ -192,29 +205,91 @@ void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_he
 void CudaBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
                               std::span<const std::int32_t> positions, const KvLayer& layer,
                               std::span<const std::int32_t> slots) {
-  const std::int64_t head_dim = layer.shape.head_dim, q_size = form.n_heads * head_dim;
-  const std::int64_t kv_size = layer.shape.n_kv_heads * head_dim;
-  const TensorView q = qkv.columns(0, q_size), k = qkv.columns(q_size, kv_size), v = qkv.columns(q_size + kv_size, kv_size);
-  failures_.run("project_qkv", [&] { linear_.linear(qkv, in, form.matrix, form.bias); });
-  if (form.clamp > 0) clamp(qkv, form.clamp);
-  for (const bool is_query : {true, false}) {
-    const TensorView& x = is_query ? q : k;
-    const int n_heads = is_query ? form.n_heads : layer.shape.n_kv_heads;
-    const RopeForm& turn = is_query ? form.q_rope : form.k_rope;
-    if (form.norms) {
-      const Norm& of_heads = is_query ? form.norms->q : form.norms->k;
-      form.norms->is_of_rows ? norm(x, x, of_heads) : norm_heads(x, n_heads, of_heads);
-    }
-    if (turn.cos.data != nullptr) rope(x, n_heads, static_cast<int>(head_dim), positions, turn);
+  failures_.run("project_qkv", [&] {
+    linear_.linear(qkv, in, form.matrix, form.bias);
+    finish_heads(qkv, form, positions, layer, slots);
+  });
+}
+
+void CudaBackend::finish_heads(const TensorView& qkv, const QkvForm& form, std::span<const std::int32_t> positions,
+                               const KvLayer& layer, std::span<const std::int32_t> slots) {
+  const KvShape& shape = layer.shape;
+  QkvHeads heads{.qkv = rows_of(qkv),
+                 .n_heads = form.n_heads,
+                 .n_kv_heads = shape.n_kv_heads,
+                 .head_dim = shape.head_dim,
+                 .clamp = form.clamp,
+                 .q_rope = rope_of(form.q_rope),
+                 .k_rope = rope_of(form.k_rope)};
+  if (form.norms &&
+      form.norms->is_of_rows) {  // a row is normalised by a block of threads, so these are kernels of their own
+    const std::int64_t q_size = std::int64_t{form.n_heads} * shape.head_dim;
+    const Rows q = rows_of(qkv.columns(0, q_size));
+    const Rows k = rows_of(qkv.columns(q_size, std::int64_t{shape.n_kv_heads} * shape.head_dim));
+    if (form.clamp > 0) cuda::clamp(stream_, heads.qkv, form.clamp);
+    heads.clamp = 0;
+    cuda::norm(stream_, q, q, {}, norm_of(form.norms->q), {});
+    cuda::norm(stream_, k, k, {}, norm_of(form.norms->k), {});
+  } else if (form.norms) {
+    heads.q_norm = head_norm_of(form.norms->q, shape.head_dim);
+    heads.k_norm = head_norm_of(form.norms->k, shape.head_dim);
   }
-  kv_write(layer, k, v, slots);
+  const std::int32_t* rope_rows = nullptr;
+  for (const Rows& angles : {heads.q_rope.cos, heads.k_rope.cos}) {
+    if (angles.n_columns > 0) rope_rows = arrays_.rows_on_device(positions, qkv.dim(0), angles.n_rows);
+  }
+  const std::int64_t n_slots = std::int64_t{shape.n_blocks} * shape.block_size;
+  finish_qkv(stream_, heads, rope_rows, layer, arrays_.rows_on_device(slots, qkv.dim(0), n_slots));
 }
 
 void CudaBackend::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
                          const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
                          const PackedMatrix& matrix, const TensorView& bias) {
-  attention(heads, q, n_heads, layer, batch, form);
-  linear(out, heads, matrix, bias);
+  failures_.run("attend", [&] {
+    const bool is_direct = CudaAttention::has_attention_for_product(layer.shape, form) && CudaLinear::takes_prepared(matrix);
+    if (!is_direct) {
+      attention_.attention(heads, q, n_heads, layer, batch, form);
+      linear_.linear(out, {.x = heads}, matrix, bias);
+      return;
+    }
+    const PreparedX prepared = linear_.input_of(matrix, q.dim(0));
+    attention_.attention_for_product(prepared, q, n_heads, layer, batch, form);
+    linear_.linear(out, prepared, matrix, bias);
+  });
+}
+
+void CudaBackend::require_pinned(PinnedBuffer& buffer, std::int64_t n_bytes, const char* what) {
+  const auto n = static_cast<std::size_t>(n_bytes);
+  if (buffer.n_bytes() >= n) return;
+  check(cudaStreamSynchronize(stream_), "waiting for results");
+  buffer.require(n, what);
+}
+
+TensorView CudaBackend::download(const TensorView& x, std::span<const std::int32_t> rows) {
+  TensorView to;
+  failures_.run("download", [&] {
+    LATHE_CHECK(is_rows_of_f32(x) && x.strides[0] == x.dim(1));
+    const std::int64_t width = x.dim(1) * static_cast<std::int64_t>(sizeof(float));
+    require_pinned(downloaded_, x.dim(0) * width, "results for the host");
+    const std::int64_t begin = rows.empty() ? 0 : rows.front(),
+                       end = rows.empty() ? x.dim(0) : std::int64_t{rows.back()} + 1;
+    LATHE_CHECK(begin >= 0 && begin <= end && end <= x.dim(0));
+    to = TensorView(downloaded_.as<float>(), Dtype::f32, {x.dim(0), x.dim(1)});
+    check(cudaMemcpyAsync(to.as<std::byte>() + begin * width, x.as<std::byte>() + begin * width,
+                          static_cast<std::size_t>((end - begin) * width), cudaMemcpyDeviceToHost, stream_),
+          "copying results");
+  });
+  return to;
+}
+
+std::span<const std::int32_t> CudaBackend::arg_max(const TensorView& x) {
+  std::span<const std::int32_t> ids;
+  failures_.run("arg_max", [&] {
+    require_pinned(best_ids_, x.dim(0) * static_cast<std::int64_t>(sizeof(std::int32_t)), "results for the host");
+    cuda::arg_max(stream_, best_ids_.as<std::int32_t>(), rows_of(x));
+    ids = {best_ids_.as<const std::int32_t>(), static_cast<std::size_t>(x.dim(0))};
+  });
+  return ids;
 }
 
 void CudaBackend::parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CudaBackend: the operations on one CUDA device. Memory of allocate() is managed, so that the host reads and writes it
-// between operations; weights and work memory are device memory. Operations are launched in one stream; products and
-// attention are parts of their own.
+// between operations; memory of allocate_on_device(), weights and work memory are device memory. Operations are launched in
+// one stream; products and attention are parts of their own.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/failure/failure_record.h"
 #include "kernels/cuda/ops/ops.h"
-#include "kernels/cuda/staged_array.h"
+#include "kernels/cuda/step_arrays.h"
 #include "kernels/threads/thread_pool.h"
 
 namespace lathe::kernels::cuda {
@@ -28,9 +28,11 @@ class CudaBackend final : public Backend {
 
   const BackendInfo& info() const override { return info_; }
   Buffer allocate(std::size_t n_bytes) override;
+  Buffer allocate_on_device(std::size_t n_bytes) override;
   std::optional<std::int64_t> free_bytes() const override;
   std::optional<Ceilings> measure_ceilings() override;
   void finish() override;
+  void begin_step(std::span<const std::span<const std::int32_t>> arrays) override;
   std::optional<OperationError> take_error() override { return failures_.take(); }
 
   std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override;
@@ -57,6 +59,9 @@ class CudaBackend final : public Backend {
                 std::span<const float> factors) override;
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
 
+  TensorView download(const TensorView& x, std::span<const std::int32_t> rows) override;
+  std::span<const std::int32_t> arg_max(const TensorView& x) override;
+
   std::size_t kv_layer_bytes(const KvShape& shape) const override { return CudaAttention::kv_layer_bytes(shape); }
   void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                 std::span<const std::int32_t> slots) override;
@@ -72,6 +77,11 @@ class CudaBackend final : public Backend {
  private:
   /// The device, asked after a failure, which is cleared.
   DeviceState device_state() const;
+  /// Clamps, normalises and rotates the heads of project_qkv(), and writes K and V to the cache.
+  void finish_heads(const TensorView& qkv, const QkvForm& form, std::span<const std::int32_t> positions,
+                    const KvLayer& layer, std::span<const std::int32_t> slots);
+  /// Grows memory that copies and kernels write. It waits for them first.
+  void require_pinned(PinnedBuffer& buffer, std::int64_t n_bytes, const char* what);
 
   FailureRecord failures_{[this] { return device_state(); }};
   ThreadPool pool_;
@@ -79,9 +89,9 @@ class CudaBackend final : public Backend {
   int n_processors_;
   Stream stream_;
   CudaLinear linear_;
+  StepArrays arrays_;
   CudaAttention attention_;
-  // One array for each purpose, so that the layers of a step reuse the copies of the first one.
-  StagedArray ids_, positions_, rows_, factors_;
+  PinnedBuffer downloaded_, best_ids_;
 };
 
 }  // namespace lathe::kernels::cuda

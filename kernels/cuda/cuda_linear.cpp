@@ -34,7 +34,11 @@ PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix
   const std::int64_t padded_k = matrix.layout.padded_k();
   const bool is_bf16 = takes_bf16(matrix);
   memory.require(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16)), "the input of a product");
-  return {.data = memory.data(), .n_rows = n_rows, .padded_k = padded_k, .is_bf16 = is_bf16};
+  return {.data = memory.data(),
+          .n_rows = n_rows,
+          .padded_k = padded_k,
+          .is_bf16 = is_bf16,
+          .in_blocks = is_bf16 && n_rows > kMaxFewRows && has_wgmma()};
 }
 
 }  // namespace
@@ -77,8 +81,12 @@ void CudaLinear::multiply(const Rows& out, const PreparedX& x, const StoredMatri
   const float* const added = bias.as<float>();
   if (!takes_bf16(matrix)) return multiply_plain(stream_, out, x, matrix, added);
   if (x.n_rows <= kMaxFewRows) return multiply_few(stream_, out, x, matrix, added);
-  if (!is_stored_coded(matrix)) return multiply_many(stream_, out, x, matrix, added);
+  if (!is_stored_coded(matrix)) return multiply_bf16(out, x, matrix, added);
   multiply_expanded(out, x, matrix, added);
+}
+
+void CudaLinear::multiply_bf16(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
+  x.in_blocks ? multiply_many(stream_, out, x, matrix, bias) : multiply_many_mma(stream_, out, x, matrix, bias);
 }
 
 void CudaLinear::multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
@@ -90,7 +98,7 @@ void CudaLinear::multiply_expanded(const Rows& out, const PreparedX& x, const St
     StoredMatrix part{.layout = {.n = std::min(count * kTile, matrix.layout.n - begin), .k = matrix.layout.k},
                       .weights = expanded_.data()};
     expand(stream_, expanded_.data(), matrix, first, count);
-    multiply_many(stream_, columns_of(out, begin, part.layout.n), x, part, bias != nullptr ? bias + begin : nullptr);
+    multiply_bf16(columns_of(out, begin, part.layout.n), x, part, bias != nullptr ? bias + begin : nullptr);
   }
 }
 
@@ -98,6 +106,21 @@ void CudaLinear::linear(const TensorView& out, const HalfInput& in, const Packed
   LATHE_CHECK(in.x.dim(1) == matrix.k() && out.dim(1) == matrix.n() && out.dim(0) == in.x.dim(0));
   const StoredMatrix stored = static_cast<const DeviceMatrix&>(matrix).stored();
   multiply(rows_of(out), prepared_input(in, stored), stored, bias);
+}
+
+bool CudaLinear::takes_prepared(const PackedMatrix& matrix) {
+  const StoredMatrix stored = static_cast<const DeviceMatrix&>(matrix).stored();
+  return takes_bf16(stored) && stored.order == nullptr && stored.layout.padded_k() == stored.layout.k;
+}
+
+PreparedX CudaLinear::input_of(const PackedMatrix& matrix, std::int64_t n_rows) {
+  LATHE_CHECK(takes_prepared(matrix));
+  return prepared(x_, n_rows, static_cast<const DeviceMatrix&>(matrix).stored());
+}
+
+void CudaLinear::linear(const TensorView& out, const PreparedX& x, const PackedMatrix& matrix, const TensorView& bias) {
+  LATHE_CHECK(out.dim(1) == matrix.n() && out.dim(0) == x.n_rows);
+  multiply(rows_of(out), x, static_cast<const DeviceMatrix&>(matrix).stored(), bias);
 }
 
 void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {

@@ -21,6 +21,12 @@ class CudaLinear {
 
   /// out = x matrix^T + bias, where x are the rows of `in`.
   void linear(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias);
+  /// True if another operation may write the input of a product with `matrix`: bf16 in the order of x, without padding.
+  static bool takes_prepared(const PackedMatrix& matrix);
+  /// Memory for that input, until the next operation. Requires: takes_prepared().
+  PreparedX input_of(const PackedMatrix& matrix, std::int64_t n_rows);
+  /// out = x matrix^T + bias, where x is in the memory of input_of().
+  void linear(const TensorView& out, const PreparedX& x, const PackedMatrix& matrix, const TensorView& bias);
   /// Backend::mlp().
   void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights);
 
@@ -34,6 +40,7 @@ class CudaLinear {
   /// Computes the rows of `in` and prepares them for a product with `matrix`.
   PreparedX prepared_input(const HalfInput& in, const StoredMatrix& matrix);
   void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias);
+  void multiply_bf16(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
   void multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 
   Stream stream_;

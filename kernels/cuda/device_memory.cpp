@@ -16,7 +16,23 @@ void give_back(void* data) {
   if (cudaFree(data) != cudaSuccess || !is_finished) static_cast<void>(cudaGetLastError());
 }
 
-void free_managed(void* data, std::size_t) { give_back(data); }
+void free_memory(void* data, std::size_t) { give_back(data); }
+
+/// A buffer of memory that `allocate` takes, zeroed. Empty if n_bytes exceeds free_device_bytes().
+template <class Allocate>
+Buffer zeroed_buffer(std::size_t n_bytes, const Allocate& allocate) {
+  if (n_bytes > free_device_bytes()) return {};
+  void* data = nullptr;
+  const std::size_t taken = n_bytes == 0 ? 1 : n_bytes;
+  if (allocate(&data, taken) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // clears the error, which the empty buffer reports
+    return {};
+  }
+  Buffer buffer(data, n_bytes, free_memory);
+  check(cudaMemset(data, 0, taken), "clearing memory");
+  check(cudaDeviceSynchronize(), "clearing memory");
+  return buffer;
+}
 
 }  // namespace
 
@@ -30,17 +46,11 @@ std::size_t free_device_bytes() {
 }
 
 Buffer allocate_managed(std::size_t n_bytes) {
-  if (n_bytes > free_device_bytes()) return {};
-  void* data = nullptr;
-  const std::size_t taken = n_bytes == 0 ? 1 : n_bytes;
-  if (cudaMallocManaged(&data, taken) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // clears the error, which the empty buffer reports
-    return {};
-  }
-  Buffer buffer(data, n_bytes, free_managed);
-  check(cudaMemset(data, 0, taken), "clearing memory");
-  check(cudaDeviceSynchronize(), "clearing memory");
-  return buffer;
+  return zeroed_buffer(n_bytes, [](void** data, std::size_t n) { return cudaMallocManaged(data, n); });
+}
+
+Buffer allocate_on_device(std::size_t n_bytes) {
+  return zeroed_buffer(n_bytes, [](void** data, std::size_t n) { return cudaMalloc(data, n); });
 }
 
 DeviceBuffer::~DeviceBuffer() {
@@ -71,6 +81,22 @@ bool DeviceBuffer::reserve(std::size_t n_bytes) {
 
 void DeviceBuffer::require(std::size_t n_bytes, const char* what) {
   if (!reserve(n_bytes)) throw DeviceFailure{.what = what, .reason = {}, .is_memory = true, .n_bytes = n_bytes};
+}
+
+PinnedBuffer::~PinnedBuffer() {
+  // A lost device has nothing to give back; the next operation reports the loss.
+  if (data_ != nullptr && cudaFreeHost(data_) != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
+void PinnedBuffer::require(std::size_t n_bytes, const char* what) {
+  if (n_bytes_ >= n_bytes) return;
+  *this = PinnedBuffer();
+  if (cudaMallocHost(&data_, n_bytes) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    data_ = nullptr;
+    throw DeviceFailure{.what = what, .reason = "no page-locked memory of the host is left", .is_memory = false};
+  }
+  n_bytes_ = n_bytes;
 }
 
 }  // namespace lathe::kernels::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a CUDA device: managed memory, which the host reads and writes too, and device memory, which only kernels do.
+// Memory of a CUDA device: managed memory, which the host reads and writes too, device memory, which only kernels do, and
+// page-locked memory of the host, which copies read and write without its help.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,8 @@ std::size_t free_device_bytes();
 /// Allocates managed memory, which the host and the device access. Empty if n_bytes exceeds free_device_bytes(): managed
 /// memory larger than the device's would make the driver move pages back and forth.
 Buffer allocate_managed(std::size_t n_bytes);
+/// Allocates device memory, zeroed. Empty if n_bytes exceeds free_device_bytes().
+Buffer allocate_on_device(std::size_t n_bytes);
 
 /// Device memory. Owns: its bytes, 256-byte aligned.
 class DeviceBuffer {
@@ -45,6 +48,37 @@ class DeviceBuffer {
 
  private:
   void swap(DeviceBuffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(n_bytes_, other.n_bytes_);
+  }
+  void* data_ = nullptr;
+  std::size_t n_bytes_ = 0;
+};
+
+/// Page-locked memory of the host, which kernels may write too. Owns: its bytes.
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  ~PinnedBuffer();
+  PinnedBuffer(PinnedBuffer&& other) noexcept { swap(other); }
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    PinnedBuffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+
+  /// Grows the buffer to at least n_bytes; growing loses its contents. Errors: throws DeviceFailure if no memory is left.
+  /// `what` names the memory in the message. Requires: no copy or kernel uses the buffer.
+  void require(std::size_t n_bytes, const char* what);
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+  std::size_t n_bytes() const { return n_bytes_; }
+
+ private:
+  void swap(PinnedBuffer& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(n_bytes_, other.n_bytes_);
   }

@@ -26,10 +26,10 @@ std::vector<float> logits_of(std::unique_ptr<kernels::Backend> backend, Decoder 
   BatchBuilder builder({.block_size = limits.block_size});
   builder.clear();
   builder.add({.table = blocks, .token_ids = ids, .n_logits = n_tokens});
-  const auto logits = (*runner)->run(builder.finish());
-  LATHE_CHECK(logits.has_value());
-  const auto* const first = logits->as<const float>();
-  return {first, first + logits->n_elements()};
+  const auto output = (*runner)->run(builder.finish());
+  LATHE_CHECK(output.has_value());
+  const auto* const first = output->logits.as<const float>();
+  return {first, first + output->logits.n_elements()};
 }
 
 }  // namespace lathe::tests

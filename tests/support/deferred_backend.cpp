@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace lathe::tests {
@@ -23,7 +24,10 @@ namespace {
 
 // Bytes before a buffer, which hold the backend that frees it; as many as the alignment of a buffer.
 constexpr std::size_t kHeadBytes = 64;
-constexpr int kHidden = 0xFF;  // NaN as f32, -1 as i32
+constexpr int kHidden = 0xFF;                                          // NaN as f32, -1 as i32
+constexpr float kUndefined = std::numeric_limits<float>::quiet_NaN();  // results for the host that are not there yet
+constexpr std::int32_t kHiddenId = 1 << 30;
+constexpr float kLargest = std::numeric_limits<float>::max();
 
 /// The arrays of a batch and a form of attention, which the caller may change as soon as the operation has returned.
 struct AttentionArrays {
@@ -45,14 +49,17 @@ struct AttentionArrays {
 
 }  // namespace
 
-kernels::Buffer DeferredBackend::allocate(std::size_t n_bytes) {
+kernels::Buffer DeferredBackend::allocate(std::size_t n_bytes, bool is_of_device) {
   const std::size_t all = (kHeadBytes + n_bytes + kHeadBytes - 1) / kHeadBytes * kHeadBytes;
   auto* const head = static_cast<std::byte*>(std::aligned_alloc(kHeadBytes, all));
   if (head == nullptr) return {};
   std::memset(head, 0, all);
   DeferredBackend* const self = this;
   std::memcpy(head, &self, sizeof self);
-  buffers_[head + kHeadBytes].n_bytes = n_bytes;
+  Memory& memory = buffers_[head + kHeadBytes];
+  memory.n_bytes = n_bytes;
+  memory.is_of_device = is_of_device;
+  if (is_of_device) hide();
   n_bytes_ += static_cast<std::int64_t>(n_bytes);
   return {head + kHeadBytes, n_bytes, free_memory};
 }
@@ -79,6 +86,7 @@ void DeferredBackend::free_memory(void* data, std::size_t) {
 
 void DeferredBackend::hide() {
   for (auto& [data, memory] : buffers_) {
+    if (!memory.kept.empty() || (operations_.empty() && !memory.is_of_device)) continue;
     memory.kept.assign(data, data + memory.n_bytes);
     std::memset(data, kHidden, memory.n_bytes);
   }
@@ -96,9 +104,9 @@ void DeferredBackend::reveal() {
 }
 
 void DeferredBackend::defer(std::function<void()> operation) {
-  if (operations_.empty()) hide();
   const std::int64_t index = ++n_deferred_;
   operations_.push_back([this, index, operation = std::move(operation)] { run(index, operation); });
+  if (operations_.size() == 1) hide();
 }
 
 /// Runs an operation that does not fail and that follows none that has failed.
@@ -113,11 +121,32 @@ std::optional<kernels::OperationError> DeferredBackend::take_error() {
   return std::exchange(error_, std::nullopt);
 }
 
+void DeferredBackend::begin_step(std::span<const std::span<const std::int32_t>> arrays) {
+  end_step();
+  is_in_step_ = true;
+  for (const auto array : arrays) note_array(std::as_bytes(array));
+}
+
+void DeferredBackend::end_step() {
+  for (const StepArray& array : std::exchange(step_arrays_, {})) {
+    if (std::memcmp(array.data, array.bytes.data(), array.bytes.size()) != 0)
+      violations_.emplace_back("an array was changed within a step");
+  }
+  is_in_step_ = false;
+}
+
+void DeferredBackend::note_array(std::span<const std::byte> array) {
+  if (!is_in_step_ || array.empty()) return;
+  step_arrays_.push_back({.data = array.data(), .bytes = {array.begin(), array.end()}});
+}
+
 void DeferredBackend::finish() {
+  end_step();
   if (operations_.empty()) return;
   reveal();
   for (const auto& operation : operations_) operation();
   operations_.clear();
+  hide();
   std::erase_if(buffers_, [](const auto& buffer) {
     if (buffer.second.is_freed) std::free(buffer.first - kHeadBytes);
     return buffer.second.is_freed;
@@ -127,6 +156,7 @@ void DeferredBackend::finish() {
 template <class T>
 std::vector<T> DeferredBackend::copy_of(std::span<const T> array, const char* name) {
   const auto* const begin = reinterpret_cast<const std::byte*>(array.data());
+  note_array(std::as_bytes(array));
   for (const auto& [data, memory] : buffers_) {
     if (begin >= data && begin < data + memory.n_bytes) {
       violations_.push_back(std::string(name) + " are in backend memory");
@@ -198,6 +228,33 @@ void DeferredBackend::add_rows(const TensorView& out, std::span<const std::int32
 
 void DeferredBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {
   defer([=, this, from = copy_of(rows, "rows of gather_rows")] { inner_->gather_rows(out, x, from); });
+}
+
+TensorView DeferredBackend::download(const TensorView& x, std::span<const std::int32_t> rows) {
+  const auto to = std::make_shared<std::vector<float>>(static_cast<std::size_t>(x.n_elements()), kUndefined);
+  defer([=, own = copy_of(rows, "rows of download")] {
+    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+      const bool is_wanted = own.empty() || std::find(own.begin(), own.end(), row) != own.end();
+      if (is_wanted) std::copy_n(x.row<float>(row), x.dim(1), to->begin() + row * x.dim(1));
+    }
+  });
+  downloaded_ = to;
+  return {to->data(), kernels::Dtype::f32, {x.dim(0), x.dim(1)}};
+}
+
+std::span<const std::int32_t> DeferredBackend::arg_max(const TensorView& x) {
+  const auto ids = std::make_shared<std::vector<std::int32_t>>(static_cast<std::size_t>(x.dim(0)), kHiddenId);
+  defer([=] {
+    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+      const float* const begin = x.row<float>(row);
+      const float* const end = begin + x.dim(1);
+      const bool is_usable = std::none_of(begin, end, [](float number) { return !(number <= kLargest); });
+      const float* const most = std::max_element(begin, end);
+      (*ids)[static_cast<std::size_t>(row)] = is_usable && *most >= -kLargest ? static_cast<std::int32_t>(most - begin) : -1;
+    }
+  });
+  best_ids_ = ids;
+  return *ids;
 }
 
 void DeferredBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,

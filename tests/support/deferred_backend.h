@@ -16,7 +16,8 @@ namespace lathe::tests {
 
 /// Keeps operations until finish() or parallel_for(). Until then the memory of allocate() has other contents: what the host
 /// reads there is wrong (NaN, or -1), what it writes there is found, and so are spans in that memory and memory that is
-/// freed. fail_at() makes an operation fail, as one on a device does.
+/// freed. Memory of allocate_on_device() always has other contents for the host; results come by download() and arg_max().
+/// Arrays that are changed within a step are found. fail_at() makes an operation fail, as one on a device does.
 /// Requires: every buffer is freed before the backend.
 class DeferredBackend final : public kernels::Backend {
  public:
@@ -36,7 +37,9 @@ class DeferredBackend final : public kernels::Backend {
   }
 
   const kernels::BackendInfo& info() const override { return inner_->info(); }
-  kernels::Buffer allocate(std::size_t n_bytes) override;
+  kernels::Buffer allocate(std::size_t n_bytes) override { return allocate(n_bytes, false); }
+  kernels::Buffer allocate_on_device(std::size_t n_bytes) override { return allocate(n_bytes, true); }
+  void begin_step(std::span<const std::span<const std::int32_t>> arrays) override;
   void finish() override;
   std::optional<kernels::OperationError> take_error() override;
 
@@ -71,6 +74,8 @@ class DeferredBackend final : public kernels::Backend {
                 std::span<const float> factors) override;
   void gather_rows(const kernels::TensorView& out, const kernels::TensorView& x,
                    std::span<const std::int32_t> rows) override;
+  kernels::TensorView download(const kernels::TensorView& x, std::span<const std::int32_t> rows) override;
+  std::span<const std::int32_t> arg_max(const kernels::TensorView& x) override;
   std::size_t kv_layer_bytes(const kernels::KvShape& shape) const override { return inner_->kv_layer_bytes(shape); }
   void kv_write(const kernels::KvLayer& layer, const kernels::TensorView& k, const kernels::TensorView& v,
                 std::span<const std::int32_t> slots) override;
@@ -90,7 +95,17 @@ class DeferredBackend final : public kernels::Backend {
     std::vector<std::byte> kept;
     std::size_t n_bytes = 0;
     bool is_freed = false;
+    bool is_of_device = false;  ///< the contents are never there for the host
   };
+  /// An array of the current step, as it was when it was first seen.
+  struct StepArray {
+    const std::byte* data;
+    std::vector<std::byte> bytes;
+  };
+
+  kernels::Buffer allocate(std::size_t n_bytes, bool is_of_device);
+  void note_array(std::span<const std::byte> array);
+  void end_step();
 
   static void free_memory(void* data, std::size_t n_bytes);
   void defer(std::function<void()> operation);
@@ -104,6 +119,10 @@ class DeferredBackend final : public kernels::Backend {
   std::map<std::byte*, Memory> buffers_;
   std::vector<std::function<void()>> operations_;
   std::vector<std::string> violations_;
+  bool is_in_step_ = false;
+  std::vector<StepArray> step_arrays_;
+  std::shared_ptr<std::vector<float>> downloaded_;  ///< operations that write it own it too
+  std::shared_ptr<std::vector<std::int32_t>> best_ids_;
   std::int64_t n_deferred_ = 0, failing_ = 0, n_bytes_ = 0;
   kernels::OperationError error_to_come_;
   std::optional<kernels::OperationError> error_;

@@ -68,7 +68,7 @@ FakeRunner::FakeRunner(const engine::RunnerLimits& limits, std::shared_ptr<FakeS
   for (const engine::WindowPool& pool : limits.windows) kv_.emplace_back(at(pool.n_blocks) * at(limits.block_size));
 }
 
-engine::Result<kernels::TensorView> FakeRunner::run(const engine::BatchPlan& plan) {
+engine::Result<engine::StepOutput> FakeRunner::run(const engine::BatchPlan& plan) {
   if (script_->before_run) script_->before_run(plan);
   ++script_->n_runs;
   script_->n_rows += plan.n_rows();
@@ -92,8 +92,24 @@ engine::Result<kernels::TensorView> FakeRunner::run(const engine::BatchPlan& pla
     check_windows(plan, sequence, context, n_tokens);
     fake_logits(context, *script_, std::span(logits_).subspan(i * at(limits_.vocab_size), at(limits_.vocab_size)));
   }
-  return kernels::TensorView(logits_.data(), kernels::Dtype::f32,
-                             {static_cast<std::int64_t>(plan.logit_rows.size()), limits_.vocab_size});
+  best_.clear();
+  if (script_->gives_best) give_best(plan);
+  return engine::StepOutput{.logits = {logits_.data(),
+                                       kernels::Dtype::f32,
+                                       {static_cast<std::int64_t>(plan.logit_rows.size()), limits_.vocab_size}},
+                            .best = best_};
+}
+
+void FakeRunner::give_best(const engine::BatchPlan& plan) {
+  best_.assign(plan.logit_rows.size(), -1);
+  for (std::size_t i = 0; i < best_.size(); ++i) {
+    if (plan.takes_best.at(i) == 0) continue;
+    const auto logits = std::span(logits_).subspan(i * at(limits_.vocab_size), at(limits_.vocab_size));
+    const auto most = std::max_element(logits.begin(), logits.end());
+    if (std::isfinite(*most)) best_[i] = static_cast<std::int32_t>(most - logits.begin());
+    std::fill(logits.begin(), logits.end(), std::numeric_limits<float>::quiet_NaN());
+    ++script_->n_best;
+  }
 }
 
 FakeRunner::GroupRows FakeRunner::rows_of(const engine::BatchPlan& plan, std::size_t group) const {

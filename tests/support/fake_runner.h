@@ -21,12 +21,14 @@ struct FakeScript {
   int eos_period = 0;            ///< one in so many contexts is followed by eos; 0: none
   std::int32_t poison = -1;      ///< a context with this token has NaN for logits
   std::int32_t end_poison = -1;  ///< a context that ends in this token has
+  bool gives_best = false;       ///< best tokens are given where they suffice, and those rows of logits are unusable
   std::int32_t barred = -1;      ///< a context with this token has no logit above -inf: no token may follow
   engine::Error failure{engine::ErrorCode::internal, "scripted failure", {}};  ///< of n_failures_to_come
   std::atomic<int> n_failures_to_come{0};
   std::atomic<int> n_throws_to_come{0};
   std::atomic<int> n_runs{0};
   std::atomic<int> n_rows{0};
+  std::atomic<int> n_best{0};  ///< tokens that were given instead of logits
 
   void add_fault(std::string fault);
   std::string faults() const;  ///< what was wrong with the plans so far, a line each
@@ -43,7 +45,7 @@ class FakeRunner final : public engine::Runner {
  public:
   FakeRunner(const engine::RunnerLimits& limits, std::shared_ptr<FakeScript> script);
   const engine::RunnerLimits& limits() const override { return limits_; }
-  engine::Result<kernels::TensorView> run(const engine::BatchPlan& plan) override;
+  engine::Result<engine::StepOutput> run(const engine::BatchPlan& plan) override;
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override { body(0, n); }
 
  private:
@@ -52,6 +54,8 @@ class FakeRunner final : public engine::Runner {
   };
 
   void check(const engine::BatchPlan& plan);
+  /// Replaces rows of logits whose best token suffices by that token.
+  void give_best(const engine::BatchPlan& plan);
   /// The rows as one group of layers has them.
   struct GroupRows {
     std::span<const std::int32_t> slots, block_tables;
@@ -71,6 +75,7 @@ class FakeRunner final : public engine::Runner {
   std::shared_ptr<FakeScript> script_;
   std::vector<std::vector<Kv>> kv_;  ///< by group
   std::vector<float> logits_;
+  std::vector<std::int32_t> best_;
 };
 
 /// Logits after a context, as the runner computes them.

@@ -86,11 +86,12 @@ std::vector<std::vector<float>> RunnerDriver::step(const std::vector<DriverRows>
                  .n_logits = part.n_new,
                  .rope_choice = engine::rope_choice(runner_->limits().rope_contexts, std::max(n_context, part.n_reach))});
   }
-  const auto logits = runner_->run(builder.finish());
-  LATHE_CHECK(logits.has_value());
+  const auto output = runner_->run(builder.finish());
+  LATHE_CHECK(output.has_value());
+  const kernels::TensorView& logits = output->logits;
   std::vector<std::vector<float>> result;
-  for (std::int64_t i = 0; i < logits->dim(0); ++i) {
-    result.emplace_back(logits->row<float>(i), logits->row<float>(i) + logits->dim(1));
+  for (std::int64_t i = 0; i < logits.dim(0); ++i) {
+    result.emplace_back(logits.row<float>(i), logits.row<float>(i) + logits.dim(1));
   }
   return result;
 }

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+
+#include "engine/base/resident_memory.h"
 
 namespace lathe::engine {
 
@@ -13,10 +16,16 @@ using kernels::TensorView;
 
 namespace {
 
+enum class Place : std::uint8_t {
+  device,
+  shared,  ///< backend memory that the host reads too
+  host
+};
+
 struct Part {
   TensorView StepBuffers::* view;
   std::int64_t n_rows, width;
-  bool is_on_host = false;
+  Place place = Place::device;
 };
 
 std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
@@ -30,13 +39,13 @@ std::array<Part, 19> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::attention, max_rows, config.q_size()},
            {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
            {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
-           {&StepBuffers::router_logits, max_rows, config.moe.n_experts},
-           {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, true},
+           {&StepBuffers::router_logits, max_rows, config.moe.n_experts, Place::shared},
+           {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, Place::host},
            {&StepBuffers::expert_in, max_rows, expert_width},
            {&StepBuffers::expert_out, max_rows, expert_width},
-           {&StepBuffers::expert_rows, max_rows, config.moe.top_k, true},
-           {&StepBuffers::expert_weights, max_rows, config.moe.top_k, true},
-           {&StepBuffers::shared_gate, max_rows, one},
+           {&StepBuffers::expert_rows, max_rows, config.moe.top_k, Place::host},
+           {&StepBuffers::expert_weights, max_rows, config.moe.top_k, Place::host},
+           {&StepBuffers::shared_gate, max_rows, one, Place::shared},
            {&StepBuffers::embedded, max_rows, projected},
            {&StepBuffers::last, max_logit_rows, config.hidden_size},
            {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
@@ -50,9 +59,9 @@ std::int64_t bytes_of(const Part& part) {
   return (part.n_rows * part.width * static_cast<std::int64_t>(sizeof(float)) + kLine - 1) / kLine * kLine;
 }
 
-std::int64_t bytes_of(std::span<const Part> parts, bool is_on_host) {
+std::int64_t bytes_of(std::span<const Part> parts, Place place) {
   std::int64_t sum = 0;
-  for (const Part& part : parts) sum += part.is_on_host == is_on_host ? bytes_of(part) : 0;
+  for (const Part& part : parts) sum += part.place == place ? bytes_of(part) : 0;
   return sum;
 }
 
@@ -62,18 +71,20 @@ Result<Activations> Activations::create(kernels::Backend& backend, const ModelCo
                                         std::int64_t max_logit_rows) {
   Activations activations;
   const auto parts = parts_of(config, max_rows, max_logit_rows);
-  const std::int64_t total = bytes_of(parts, false);
-  activations.buffer_ = backend.allocate(static_cast<std::size_t>(total));
-  if (!activations.buffer_) {
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("not enough memory for {} bytes of activations; lower max_num_batched_tokens", total),
-                "activations");
+  const std::int64_t on_device = bytes_of(parts, Place::device), shared = bytes_of(parts, Place::shared);
+  activations.device_ = backend.allocate_on_device(static_cast<std::size_t>(on_device));
+  if (shared > 0) activations.shared_ = backend.allocate(static_cast<std::size_t>(shared));
+  if (!activations.device_ || (shared > 0 && !activations.shared_)) {
+    return fail(
+        ErrorCode::resource_exhausted,
+        fmt::format("not enough memory for {} bytes of activations; lower max_num_batched_tokens", on_device + shared),
+        "activations");
   }
-  activations.host_.resize(static_cast<std::size_t>(bytes_of(parts, true)));
-  auto* next = static_cast<std::byte*>(activations.buffer_.data());
-  std::byte* next_on_host = activations.host_.data();
+  activations.host_.resize(static_cast<std::size_t>(bytes_of(parts, Place::host)));
+  std::array<std::byte*, 3> next = {static_cast<std::byte*>(activations.device_.data()),
+                                    static_cast<std::byte*>(activations.shared_.data()), activations.host_.data()};
   for (const Part& part : parts) {
-    std::byte*& begin = part.is_on_host ? next_on_host : next;
+    std::byte*& begin = next[static_cast<std::size_t>(part.place)];
     activations.whole_.*part.view = TensorView(begin, Dtype::f32, {part.n_rows, part.width});
     begin += bytes_of(part);
   }
@@ -82,7 +93,17 @@ Result<Activations> Activations::create(kernels::Backend& backend, const ModelCo
 
 std::int64_t Activations::n_bytes(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const auto parts = parts_of(config, max_rows, max_logit_rows);
-  return bytes_of(parts, false) + bytes_of(parts, true);
+  return bytes_of(parts, Place::device) + bytes_of(parts, Place::shared) + bytes_of(parts, Place::host);
+}
+
+std::optional<std::int64_t> Activations::resident_bytes() const {
+  std::int64_t sum = 0;
+  for (const kernels::Buffer* buffer : {&device_, &shared_}) {
+    const auto n_bytes = engine::resident_bytes({static_cast<const std::byte*>(buffer->data()), buffer->n_bytes()});
+    if (!n_bytes) return std::nullopt;
+    sum += *n_bytes;
+  }
+  return sum;
 }
 
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {

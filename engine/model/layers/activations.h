@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "engine/model/layers/device_tensor.h"
@@ -13,8 +13,9 @@
 namespace lathe::engine {
 
 /// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32. `chosen`,
-/// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run; the other views are
-/// in backend memory.
+/// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run. `router_logits` and
+/// `shared_gate` are in backend memory that the host reads too (Backend::allocate); the other views are in memory of the
+/// device (Backend::allocate_on_device).
 struct StepBuffers {
   kernels::TensorView residual;        ///< [M, H]
   kernels::TensorView normed;          ///< [M, H]
@@ -37,7 +38,7 @@ struct StepBuffers {
   kernels::TensorView logits;          ///< [R, V]
 };
 
-/// Owns: the memory of the views of StepBuffers, a buffer of the backend and an array of the host.
+/// Owns: the memory of the views of StepBuffers, buffers of the backend and an array of the host.
 class Activations {
  public:
   /// Errors: resource_exhausted.
@@ -48,12 +49,13 @@ class Activations {
 
   /// Requires: at most the rows that create() was given.
   StepBuffers for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const;
-  std::int64_t n_bytes() const { return static_cast<std::int64_t>(buffer_.n_bytes() + host_.size()); }
-  /// The backend memory.
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(buffer_.data()), buffer_.n_bytes()}; }
+  std::int64_t n_bytes() const { return static_cast<std::int64_t>(device_.n_bytes() + shared_.n_bytes() + host_.size()); }
+  /// Units: bytes of the backend memory that are in the process's memory now. nullopt if the system does not report them.
+  std::optional<std::int64_t> resident_bytes() const;
 
  private:
-  kernels::Buffer buffer_;
+  kernels::Buffer device_;  ///< the host does not access it
+  kernels::Buffer shared_;  ///< of layers with experts: the host reads it between operations
   std::vector<std::byte> host_;
   StepBuffers whole_;
 };

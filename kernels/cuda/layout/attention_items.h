@@ -81,6 +81,27 @@ inline void divide_attention(TensorTiling& plan, const AttentionBatch& batch, bo
   });
 }
 
+/// Items [begin, end) of a plan.
+struct ItemRun {
+  std::int32_t begin = 0, end = 0;
+};
+
+/// Divides items into runs of whole tiles, so that few parts are stored at a time: at most `most` items, or those of one
+/// tile.
+inline void divide_items(std::vector<ItemRun>& runs, const std::vector<AttentionItem>& items, std::int64_t most) {
+  runs.clear();
+  const auto n = static_cast<std::int32_t>(items.size());
+  for (std::int32_t begin = 0; begin < n;) {
+    const std::int32_t end = begin + items[static_cast<std::size_t>(begin)].n_parts;
+    if (runs.empty() || end - runs.back().begin > most) {
+      runs.push_back({begin, end});
+    } else {
+      runs.back().end = end;
+    }
+    begin = end;
+  }
+}
+
 /// Units: floats of the stored part of one query: head_dim sums, the largest score and the sum of weights, padded to 16
 /// bytes.
 constexpr int part_floats(int head_dim) { return head_dim + 4; }

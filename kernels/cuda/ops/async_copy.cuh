@@ -2,15 +2,9 @@
 // Copies from global to shared memory that run while the threads compute. Source: PTX ISA, "cp.async".
 #pragma once
 
-#include <cuda_runtime.h>
-
-#include <cstdint>
+#include "kernels/cuda/ops/shared_address.cuh"
 
 namespace lathe::kernels::cuda {
-
-__device__ inline std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 /// Copies 16 bytes, or writes 16 bytes of zeros if not `is_there`; then `from` is not read.
 __device__ inline void copy_async(std::uint32_t to, const void* from, bool is_there) {
@@ -24,6 +18,11 @@ __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;\n"
 template <int kPending>
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+}
+
+/// Arrives at a barrier in shared memory (mbarrier.cuh) when this thread's earlier copies have ended.
+__device__ inline void arrive_after_copies(std::uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];\n" ::"r"(barrier) : "memory");
 }
 
 /// Four 8 x 8 matrices of 16-bit elements; lane 8 i + j gives the address of row j of matrix i.

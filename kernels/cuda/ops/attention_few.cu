@@ -144,10 +144,7 @@ struct QueryPairs {
   }
 };
 
-#ifndef KMP
-#define KMP 6
-#endif
-constexpr int kMergedParts = KMP;  ///< loads that a thread has under way
+constexpr int kMergedParts = 6;  ///< loads that a thread has under way
 
 /// Merges the parts of a tile in order. A thread has vectors of 4 elements of queries.
 template <int kDim>
@@ -188,7 +185,8 @@ __device__ void merge_items(const Rows& out, const PreparedX& prepared, const It
 /// Counts a part that is stored.
 __device__ inline void count_part(const ItemWork& item, const TensorWork& work) {
   if (item.n_parts == 1 || threadIdx.x != kFirstMerging) return;
-  asm volatile("fence.acq_rel.gpu;\n red.relaxed.gpu.global.add.s32 [%0], 1;\n" ::"l"(work.tickets + item.ticket) : "memory");
+  asm volatile("fence.acq_rel.gpu;\n red.relaxed.gpu.global.add.s32 [%0], 1;\n" ::"l"(work.tickets + item.ticket)
+               : "memory");
 }
 
 /// Merges the parts of a tile if all are stored; `waits`: when all are stored. Returns whether it has. Blocks take items in
@@ -199,14 +197,8 @@ __device__ bool merge_stored(const FewMemory<kDim>& memory, const Rows& out, con
   if (threadIdx.x == kFirstMerging) {
     int* const counter = work.tickets + item.ticket;
     int n_stored = 0;
-#ifdef LATHE_WATCH_SPINS
-    const long long begun = clock64();
-#endif
     do {
       asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\n" : "=r"(n_stored) : "l"(counter) : "memory");
-#ifdef LATHE_WATCH_SPINS
-      if (clock64() - begun > 2000000000LL) __trap();
-#endif
     } while (waits && n_stored < item.n_parts);
     if (n_stored == item.n_parts) *counter = 0;
     memory.is_complete() = n_stored == item.n_parts;
@@ -305,10 +297,7 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
 
 }  // namespace
 
-#ifndef FEW_NAME
-#define FEW_NAME attend_few
-#endif
-void FEW_NAME(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
+void attend_few(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
                 const AttentionRows& rows, const TensorWork& work) {
   if (work.n_items == 0) return;
   for_tensor_form(layer.shape, Scoring(rows).is_plain, [&]<class T, int kDim, bool kIsPlain>() {

@@ -17,11 +17,16 @@ constexpr int kStages = 2;
 template <int kDim>
 using Total = TotalSums<kDim, kThreads, (kDim > 128)>;
 
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool kHasWide = true;
+#else
+constexpr bool kHasWide = false;
+#endif
+
+/// The body of attend_tiles().
 template <class T, int kDim, bool kIsPlain>
-__global__ void __launch_bounds__(kThreads, kDim > 128 ? 1 : 2)
-    attend_tiles(const __grid_constant__ Rows out, const __grid_constant__ PreparedX prepared,
-                 const __grid_constant__ Rows q, const __grid_constant__ KvHalf<T> k, const __grid_constant__ KvHalf<T> v,
-                 const __grid_constant__ AttentionRows rows, const int group, const int n_chunks) {
+__device__ void attend_tile(const Rows& out, const PreparedX& prepared, const Rows& q, const KvHalf<T>& k,
+                            const KvHalf<T>& v, const AttentionRows& rows, int group, int n_chunks) {
   using Layout = WindowLayout<kDim>;
   extern __shared__ uint4 memory[];
   let_next_begin();
@@ -87,6 +92,16 @@ __global__ void __launch_bounds__(kThreads, kDim > 128 ? 1 : 2)
   total.finish(out, prepared, mine.queries, rows);
 }
 
+/// Empty where attend_wide() has the form.
+template <class T, int kDim, bool kIsPlain>
+__global__ void __launch_bounds__(kThreads, kDim > 128 ? 1 : 2)
+    attend_tiles(const __grid_constant__ Rows out, const __grid_constant__ PreparedX prepared,
+                 const __grid_constant__ Rows q, const __grid_constant__ KvHalf<T> k, const __grid_constant__ KvHalf<T> v,
+                 const __grid_constant__ AttentionRows rows, const int group, const int n_chunks) {
+  if constexpr (!kHasWide || !is_wide_head(kDim))
+    attend_tile<T, kDim, kIsPlain>(out, prepared, q, k, v, rows, group, n_chunks);
+}
+
 template <class T, int kDim, bool kIsPlain>
 void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
             const AttentionRows& rows, int group) {
@@ -104,9 +119,16 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
 
 }  // namespace
 
+bool has_tensor_attention(const KvShape& shape, const AttentionRows& rows) {
+  bool has = false;
+  for_tensor_form(shape, Scoring(rows).is_plain, [&]<class T, int kDim, bool kIsPlain>() { has = true; });
+  return has;
+}
+
 void attend_many(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
                  const AttentionRows& rows, int group) {
   if (rows.n_tiles == 0) return;
+  LATHE_CHECK(!has_warpgroup_attention(layer.shape, rows));
   for_tensor_form(layer.shape, Scoring(rows).is_plain, [&]<class T, int kDim, bool kIsPlain>() {
     launch<T, kDim, kIsPlain>(stream, out, prepared, q, layer, rows, group);
   });

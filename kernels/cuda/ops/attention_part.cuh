@@ -253,7 +253,7 @@ __device__ inline void weigh_window(std::uint32_t (&weights)[kScoreWindow / 16][
   for (int j = 0; j < kScoreWindow / 16; ++j) pack_weights<T>(weights[j], scores[2 * j], scores[2 * j + 1]);
 }
 
-/// K or V of kScoreWindow tokens in shared memory: rows of kDim elements, 16 bytes apart, so that 8 rows lie in different
+/// K or V of kScoreWindow tokens in shared memory: rows of kDim elements, 16 bytes apart, so that 8 rows are in different
 /// banks.
 template <int kDim>
 struct WindowLayout {

@@ -13,18 +13,16 @@ namespace {
 
 constexpr int kGroups = 2, kGroupQueries = 64, kGroupThreads = 4 * kWarp;
 constexpr int kConsumers = kGroups * kGroupThreads, kThreads = kConsumers + kGroupThreads;
-constexpr int kTokens = kScoreWindow / 4;  ///< tokens of a window that a warp copies
 static_assert(kGroups * kGroupQueries == kWidePromptQueries);
 
-/// Shared memory of a block. kAhead: the scores of the next window are computed during the softmax of this one.
-template <int kDim, bool kAhead>
+/// Shared memory of a block.
+template <int kDim>
 struct WideMemory {
   static constexpr int kWindowBytes = kScoreWindow * kDim * 2;  ///< K or V of a window
   static constexpr int kQueryBytes = kGroupQueries * kDim * 2;  ///< queries of a group
   static constexpr int kStages = 4;
   static constexpr int kQueries = 0, kWindows = kQueries + kGroups * kQueryBytes;
-  static constexpr int kTotals = kWindows + kStages * 2 * kWindowBytes;
-  static constexpr int kBarriers = kTotals + static_cast<int>(TotalSums<kDim, kConsumers, kAhead>::kBytes);
+  static constexpr int kBarriers = kWindows + kStages * 2 * kWindowBytes;
   static constexpr int kBytes = kBarriers + kStages * 2 * 8 + 1024;  ///< 1024 to begin at a multiple of 1024
 
   std::uint32_t base;
@@ -34,6 +32,10 @@ struct WideMemory {
   __device__ std::uint32_t full(int stage) const { return base + kBarriers + stage * 16; }
   __device__ std::uint32_t empty(int stage) const { return full(stage) + 8; }
 };
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+constexpr int kTokens = kScoreWindow / 4;  ///< tokens of a window that a warp copies
 
 /// Copies the windows [begin, end) of K and V. One group of warps.
 template <class T, int kDim, class Memory>
@@ -47,7 +49,7 @@ __device__ void copy_windows(const Memory& memory, const KvHalf<T>& k, const KvH
   int i = 0;
   for (int token = begin; token < end; token += kScoreWindow, ++i) {
     const int stage = i % kStages;
-    wait_for_phase(memory.empty(stage), i / kStages % 2 ^ 1);
+    wait_phase(memory.empty(stage), i / kStages % 2 ^ 1);
     window.copy_swizzled(k.numbers, memory.keys(stage) + first * kSwizzledRow);
     window.copy_swizzled(v.numbers, memory.values(stage) + first * kSwizzledRow);
     commit_copies();
@@ -108,12 +110,11 @@ __device__ inline void begin_values(float (&values)[kDim / 8][4], const std::uin
   commit_products();
 }
 
-/// Computes the queries of a group of warps. `shared`: address of `memory`.
-template <class T, int kDim, bool kIsPlain, bool kAhead>
-__device__ void multiply_windows(const WideMemory<kDim, kAhead>& memory, char* shared, const Rows& out,
-                                 const PreparedX& prepared, const Rows& q, const AttentionRows& rows,
-                                 const TileQueries& tile, int begin, int end) {
-  using Memory = WideMemory<kDim, kAhead>;
+/// Computes the queries of a group of warps.
+template <class T, int kDim, bool kIsPlain>
+__device__ void multiply_windows(const WideMemory<kDim>& memory, const Rows& out, const PreparedX& prepared, const Rows& q,
+                                 const AttentionRows& rows, const TileQueries& tile, int begin, int end) {
+  using Memory = WideMemory<kDim>;
   wait_for_previous();
   const Scoring scoring(rows);
   const int warp = static_cast<int>(threadIdx.x) / kWarp, of_group = warp / 4, first_of_group = of_group * kGroupQueries,
@@ -121,7 +122,7 @@ __device__ void multiply_windows(const WideMemory<kDim, kAhead>& memory, char* s
   load_queries<T, kDim>(memory.queries(of_group), q, tile, rows, of_group);
   WarpQueries<T, kDim> mine;
   mine.find(rows, tile, first_query);
-  TotalSums<kDim, kConsumers, kAhead> total(shared + Memory::kTotals);
+  TotalSums<kDim, kConsumers, false> total(nullptr);
   PartSums<kDim> part;
   part.clear();
 
@@ -132,7 +133,7 @@ __device__ void multiply_windows(const WideMemory<kDim, kAhead>& memory, char* s
   const int all_first = has_queries ? tile.first_from(rows, min(first_query + kQueryTile, tile.n_queries) - 1) : end;
   const int all_last = has_queries ? tile.last_to(rows, first_query) : -1;
   int window = 0;
-  const auto wait_full = [&](int at) { wait_for_phase(memory.full(at % Memory::kStages), at / Memory::kStages % 2); };
+  const auto wait_full = [&](int at) { wait_phase(memory.full(at % Memory::kStages), at / Memory::kStages % 2); };
   const auto release = [&](int at) {
     __syncwarp();
     if (threadIdx.x % kWarp == 0) arrive(memory.empty(at % Memory::kStages));
@@ -143,34 +144,15 @@ __device__ void multiply_windows(const WideMemory<kDim, kAhead>& memory, char* s
     release(window);
   }
   float scores[kScoreWindow / 8][4];
-  if constexpr (kAhead) {
-    if (token < some_end) {
-      wait_full(window);
-      begin_products();
-      begin_scores<T, kDim>(scores, memory.queries(of_group), memory.keys(window % Memory::kStages));
-      wait_for_products<0>();
-      hold(scores);
-    }
-  }
   for (; token < some_end; token += kScoreWindow, ++window) {
     if (token % kAttentionPart == 0 && token > begin) total.add(part, scoring.unit);
     const int stage = window % Memory::kStages;
-    float next[kAhead ? kScoreWindow / 8 : 1][4];
-    if constexpr (kAhead) {
-      if (token + kScoreWindow < some_end) {
-        wait_full(window + 1);
-        hold(next);
-        begin_products();
-        begin_scores<T, kDim>(next, memory.queries(of_group), memory.keys((window + 1) % Memory::kStages));
-      }
-    } else {
-      wait_full(window);
-      hold(scores);
-      begin_products();
-      begin_scores<T, kDim>(scores, memory.queries(of_group), memory.keys(stage));
-      wait_for_products<0>();
-      hold(scores);
-    }
+    wait_full(window);
+    hold(scores);
+    begin_products();
+    begin_scores<T, kDim>(scores, memory.queries(of_group), memory.keys(stage));
+    wait_products<0>();
+    hold(scores);
     std::uint32_t weights[kScoreWindow / 16][4];
     score_window<kIsPlain>(scores, mine.queries, mine.slopes, rows, token,
                            token < all_first || token + kScoreWindow - 1 > all_last);
@@ -178,16 +160,9 @@ __device__ void multiply_windows(const WideMemory<kDim, kAhead>& memory, char* s
     hold(part.values);
     begin_products();
     begin_values<T, kDim>(part.values, weights, memory.values(stage));
-    wait_for_products<0>();
+    wait_products<0>();
     hold(part.values);
     release(window);
-    if constexpr (kAhead) {
-      hold(next);
-#pragma unroll
-      for (int n = 0; n < kScoreWindow / 8; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) scores[n][i] = next[n][i];
-    }
   }
   for (; token < end; token += kScoreWindow, ++window) {
     wait_full(window);
@@ -197,49 +172,49 @@ __device__ void multiply_windows(const WideMemory<kDim, kAhead>& memory, char* s
   total.finish(out, prepared, mine.queries, rows);
 }
 
-template <class T, int kDim, bool kIsPlain, bool kAhead>
+#endif
+
+/// Empty where there are no products of four warps.
+template <class T, int kDim, bool kIsPlain>
 __global__ void __launch_bounds__(kThreads, 1)
     attend_wide_tiles(const __grid_constant__ Rows out, const __grid_constant__ PreparedX prepared,
                       const __grid_constant__ Rows q, const __grid_constant__ KvHalf<T> k,
                       const __grid_constant__ KvHalf<T> v, const __grid_constant__ AttentionRows rows, const int group,
                       const int n_chunks) {
-  if constexpr (kHasWarpgroups) {
-    using Memory = WideMemory<kDim, kAhead>;
-    extern __shared__ uint4 shared[];
-    const std::uint32_t shared_begin = shared_address(shared), base = (shared_begin + 1023) / 1024 * 1024;
-    const Memory memory{base};
-    let_next_begin();
-    const int n_head_items = k.n_kv_heads * n_chunks, warp = static_cast<int>(threadIdx.x) / kWarp;
-    const int index = static_cast<int>(blockIdx.x);
-    const TileQueries tile(rows.tiles[index / n_head_items], index % n_head_items, n_chunks, group, kWidePromptQueries);
-    const int begin = tile.first_from(rows, 0) / kScoreWindow * kScoreWindow,
-              end = tile.last_to(rows, tile.n_queries - 1) + 1;
-    if (threadIdx.x == 0) {
-      for (int stage = 0; stage < Memory::kStages; ++stage) {
-        begin_barrier(memory.full(stage), kGroupThreads);
-        begin_barrier(memory.empty(stage), kConsumers / kWarp);
-      }
-      publish_barriers();
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Memory = WideMemory<kDim>;
+  extern __shared__ uint4 shared[];
+  const Memory memory{(shared_address(shared) + 1023) / 1024 * 1024};
+  let_next_begin();
+  const int n_head_items = k.n_kv_heads * n_chunks, warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int index = static_cast<int>(blockIdx.x);
+  const TileQueries tile(rows.tiles[index / n_head_items], index % n_head_items, n_chunks, group, kWidePromptQueries);
+  const int begin = tile.first_from(rows, 0) / kScoreWindow * kScoreWindow, end = tile.last_to(rows, tile.n_queries - 1) + 1;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Memory::kStages; ++stage) {
+      init_barrier(memory.full(stage), kGroupThreads);
+      init_barrier(memory.empty(stage), kConsumers / kWarp);
     }
-    __syncthreads();
-    if (warp >= kConsumers / kWarp) {
-      give_registers<40>();
-      copy_windows<T, kDim>(memory, k, v, rows.block_tables + static_cast<std::int64_t>(tile.tile.seq) * rows.max_blocks,
-                            tile.kv_head, begin, end);
-    } else {
-      take_registers<232>();
-      multiply_windows<T, kDim, kIsPlain, kAhead>(memory, reinterpret_cast<char*>(shared) + (base - shared_begin), out,
-                                                  prepared, q, rows, tile, begin, end);
-    }
+    publish_barriers();
   }
+  __syncthreads();
+  if (warp >= kConsumers / kWarp) {
+    give_registers<40>();
+    copy_windows<T, kDim>(memory, k, v, rows.block_tables + static_cast<std::int64_t>(tile.tile.seq) * rows.max_blocks,
+                          tile.kv_head, begin, end);
+  } else {
+    take_registers<232>();
+    multiply_windows<T, kDim, kIsPlain>(memory, out, prepared, q, rows, tile, begin, end);
+  }
+#endif
 }
 
-template <class T, int kDim, bool kIsPlain, bool kAhead>
+template <class T, int kDim, bool kIsPlain>
 void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
             const AttentionRows& rows, int group) {
-  constexpr int kBytes = WideMemory<kDim, kAhead>::kBytes;
+  constexpr int kBytes = WideMemory<kDim>::kBytes;
   static_assert(kBytes <= 227 << 10);
-  const auto kernel = attend_wide_tiles<T, kDim, kIsPlain, kAhead>;
+  const auto kernel = attend_wide_tiles<T, kDim, kIsPlain>;
   static const cudaError_t allowed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   check(allowed, "setting the shared memory of attention");
   const int n_chunks = static_cast<int>(div_up(group, kWidePromptQueries));
@@ -250,15 +225,23 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
 
 }  // namespace
 
-#ifndef LATHE_AHEAD
-#define LATHE_AHEAD false
-#endif
+bool has_warpgroup_attention(const KvShape& shape, const AttentionRows& rows) {
+  if (!has_wgmma() || !is_wide_head(shape.head_dim) || !has_tensor_attention(shape, rows)) return false;
+  // Without the instructions the kernel is empty and needs few registers.
+  static const bool has_code = [] {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, attend_wide_tiles<__nv_bfloat16, 128, true>), "querying attention");
+    return attributes.numRegs > 64;
+  }();
+  return has_code;
+}
+
 void attend_wide(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
                  const AttentionRows& rows, int group) {
   if (rows.n_tiles == 0) return;
+  LATHE_CHECK(has_warpgroup_attention(layer.shape, rows));
   for_tensor_form(layer.shape, Scoring(rows).is_plain, [&]<class T, int kDim, bool kIsPlain>() {
-    if constexpr (kDim == 64 || kDim == 128)
-      launch<T, kDim, kIsPlain, LATHE_AHEAD>(stream, out, prepared, q, layer, rows, group);
+    if constexpr (is_wide_head(kDim)) launch<T, kDim, kIsPlain>(stream, out, prepared, q, layer, rows, group);
   });
 }
 

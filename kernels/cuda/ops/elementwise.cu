@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operations on rows.
-#include "kernels/cuda/ops/launch.cuh"
+#include "kernels/cuda/ops/dependent_launch.cuh"
+#include "kernels/cuda/ops/heads.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {
@@ -10,6 +11,8 @@ constexpr int kThreads = 256;
 /// Calls map(element, row, column) for each element of x.
 template <class Map>
 __global__ void map_numbers(Rows x, Map map) {
+  let_next_begin();
+  wait_for_previous();
   const std::int64_t row = blockIdx.x, column = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
   if (column < x.n_columns) map(x.data[row * x.stride + column], row, column);
 }
@@ -18,8 +21,7 @@ template <class Map>
 void for_numbers(Stream stream, const Rows& x, const Map& map) {
   if (x.n_rows == 0 || x.n_columns == 0) return;
   const dim3 grid(static_cast<unsigned>(x.n_rows), static_cast<unsigned>(div_up(x.n_columns, kThreads)));
-  map_numbers<<<grid, kThreads, 0, stream>>>(x, map);
-  check_launch();
+  launch_dependent(map_numbers<Map>, grid, kThreads, 0, stream, x, map);
 }
 
 struct Add {
@@ -34,8 +36,7 @@ struct Scale {
 };
 struct Clamp {
   float limit;
-  // Comparisons with NaN are false, so NaN stays NaN.
-  __device__ void operator()(float& x, std::int64_t, std::int64_t) const { x = x < -limit ? -limit : x > limit ? limit : x; }
+  __device__ void operator()(float& x, std::int64_t, std::int64_t) const { x = clamped(x, limit); }
 };
 struct SoftCap {
   float cap;

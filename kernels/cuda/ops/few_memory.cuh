@@ -5,20 +5,14 @@
 #pragma once
 
 #include "kernels/cuda/ops/attention_part.cuh"
-#include "kernels/cuda/ops/barrier.cuh"
+#include "kernels/cuda/ops/mbarrier.cuh"
 #include "kernels/cuda/ops/tensor_attention.h"
 
 namespace lathe::kernels::cuda {
 
-#ifndef FEW_WARPS
-#define FEW_WARPS 8
-#endif
-inline constexpr int kFewWarps = FEW_WARPS, kFewThreads = kFewWarps * kWarp;  ///< those that multiply, the first of a block
+inline constexpr int kFewWarps = 8, kFewThreads = kFewWarps * kWarp;  ///< those that multiply, the first of a block
 inline constexpr int kCopyingWarps = 4;                               ///< two for K, then two for V
-#ifndef KMT
-#define KMT 4
-#endif
-inline constexpr int kMergingThreads = KMT * kWarp;
+inline constexpr int kMergingThreads = 4 * kWarp;
 inline constexpr int kFirstCopying = kFewThreads, kFirstMerging = kFirstCopying + kCopyingWarps * kWarp,
                      kFewBlock = kFirstMerging + kMergingThreads;
 /// Items of a block in shared memory, and how many items ahead they are planned: the copies are at most a ring of windows
@@ -31,7 +25,7 @@ struct alignas(16) ItemWork {
   int index;       ///< the item, in TensorWork::n_items
   int first_item;  ///< the first item of its tile
   int n_parts, ticket;
-  bool merges;     ///< it is the last item of several of its tile, whose block merges them
+  bool merges;      ///< it is the last item of several of its tile, whose block merges them
   int begin, end;   ///< tokens of the part that some row of the tile attends to
   int first, last;  ///< tokens that all rows attend to
 
@@ -52,10 +46,10 @@ struct alignas(16) ItemWork {
 template <int kDim>
 struct FewMemory {
   static constexpr int kSpan = kDim <= 128 ? kAttentionPart : kAttentionPart / 2;  ///< tokens computed at a time
-  static constexpr int kStrip = kSpan / kFewWarps;                                ///< tokens of a warp
+  static constexpr int kStrip = kSpan / kFewWarps;                                 ///< tokens of a warp
   static constexpr int kWindows = kSpan / kScoreWindow;
-  static constexpr int kStrips = kScoreWindow / kStrip;                           ///< of a window
-  static constexpr int kTiles = (kDim / 8 + kFewWarps - 1) / kFewWarps;           ///< columns of a warp / 8
+  static constexpr int kStrips = kScoreWindow / kStrip;                  ///< of a window
+  static constexpr int kTiles = (kDim / 8 + kFewWarps - 1) / kFewWarps;  ///< columns of a warp / 8
   static constexpr int kRowBytes = WindowLayout<kDim>::kRowBytes, kWindowBytes = WindowLayout<kDim>::kBytes;
 
   static constexpr int kWeights = 0, kQueries = kWeights + kSpan * kQueryTile * 2,
@@ -94,20 +88,20 @@ class WindowRing {
   /// `n_readers`: warps that read a window.
   __device__ void begin(int n_readers) const {
     for (int i = 0; i < kN; ++i) {
-      begin_barrier(full(i), kCopyingWarps / 2 * kWarp);
-      begin_barrier(full(i) + 8, n_readers);
+      init_barrier(full(i), kCopyingWarps / 2 * kWarp);
+      init_barrier(full(i) + 8, n_readers);
     }
   }
   /// Waits until window `count` may be written. Returns its place.
   __device__ std::uint32_t wait_empty(int count) const {
-    wait_for_phase(full(count % kN) + 8, count / kN % 2 ^ 1);
+    wait_phase(full(count % kN) + 8, count / kN % 2 ^ 1);
     return windows_ + count % kN * Memory::kWindowBytes;
   }
   /// To call after the copies of a window.
   __device__ void fill(int count) const { arrive_after_copies(full(count % kN)); }
   /// Waits until window `count` has arrived. Returns its place.
   __device__ std::uint32_t wait_full(int count) const {
-    wait_for_phase(full(count % kN), count / kN % 2);
+    wait_phase(full(count % kN), count / kN % 2);
     return windows_ + count % kN * Memory::kWindowBytes;
   }
   /// One warp: it has read the window.

@@ -153,16 +153,13 @@ class ItemProducts {
       float* const to = part_of<kDim>(work, item.index, lane_ / 4 + 8 * r);
 #pragma unroll
       for (int tile = 0; tile < Memory::kTiles; ++tile)
-        if (has_tile(tile))
-          *reinterpret_cast<float2*>(to + column(tile)) = {values_[tile][2 * r], values_[tile][2 * r + 1]};
+        if (has_tile(tile)) *reinterpret_cast<float2*>(to + column(tile)) = {values_[tile][2 * r], values_[tile][2 * r + 1]};
       if (warp_ == 0 && lane_ % 4 == 0) *reinterpret_cast<float2*>(to + kDim) = {state.largest, state.sum};
     }
   }
 
  private:
-  __device__ bool has_tile(int tile) const {
-    return kDim / 8 % kFewWarps == 0 || warp_ * Memory::kTiles + tile < kDim / 8;
-  }
+  __device__ bool has_tile(int tile) const { return kDim / 8 % kFewWarps == 0 || warp_ * Memory::kTiles + tile < kDim / 8; }
   __device__ int column(int tile) const { return (warp_ * Memory::kTiles + tile) * 8 + lane_ % 4 * 2; }
 
   /// Raises the largest score of query r by all windows of a span. Returns the base of the warp's window.

@@ -34,12 +34,14 @@ struct StoredMatrix {
   float book[16] = {};                  ///< codebook
 };
 
-/// Activations x prepared for a product: bf16 in the layout of x_place(), or f32 [n_rows][padded_k].
+/// Activations x prepared for a product: bf16 in the layout of x_place() or, in blocks, of x_block_place(), or f32
+/// [n_rows][padded_k].
 struct PreparedX {
   void* data = nullptr;
   std::int64_t n_rows = 0;
   std::int64_t padded_k = 0;
   bool is_bf16 = true;
+  bool in_blocks = false;
 };
 /// Units: bytes of PreparedX::data.
 constexpr std::int64_t prepared_bytes(std::int64_t n_rows, std::int64_t padded_k, bool is_bf16) {
@@ -57,8 +59,12 @@ void multiply_few(Stream stream, const Rows& out, const PreparedX& x, const Stor
 /// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
 /// reads the weights once for each 64 rows.
 inline constexpr std::int64_t kMaxFewRows = 128;
-/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles.
+/// True if the device has wgmma, which takes x in blocks.
+bool has_wgmma();
+/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles, x in blocks, has_wgmma().
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// As multiply_many(), with x in the layout of x_place().
+void multiply_many_mma(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.
 void multiply_plain(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// Expands tiles [first_tile, first_tile + n_tiles) of a matrix with codes to bf16 in tiles.
@@ -91,8 +97,36 @@ void fill(Stream stream, const Rows& x, float value);
 void embed(Stream stream, const Rows& out, const void* table, Dtype dtype, std::int64_t stride, const std::int32_t* ids);
 void gather_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t* rows);
 void add_rows(Stream stream, const Rows& out, const Rows& x, const std::int32_t* rows, const float* factors);
-void rope(Stream stream, const Rows& x, int n_heads, int head_dim, const std::int32_t* positions, const Rows& cos,
-          const Rows& sin, RopeStyle style);
+/// ids[row] = the lowest index of the row's largest element; -1: an element is NaN or +infinity, or none is above -infinity.
+/// `ids` may be page-locked memory of the host.
+void arg_max(Stream stream, std::int32_t* ids, const Rows& x);
+
+// ---- heads of Q, K and V
+/// RopeForm; `cos` without columns: nothing is rotated.
+struct RopeRows {
+  Rows cos, sin;
+  RopeStyle style = RopeStyle::half;
+};
+void rope(Stream stream, const Rows& x, int n_heads, int head_dim, const std::int32_t* positions, const RopeRows& rope);
+
+/// A norm of each head by itself; without weights there is none.
+struct HeadNorm {
+  NormRows rows;
+  bool has_own_weights = false;  ///< each head has weights of its own
+};
+/// The results of the product in project_qkv(), and what is still to be done with them.
+struct QkvHeads {
+  Rows qkv;
+  int n_heads = 0, n_kv_heads = 0, head_dim = 0;
+  float clamp = 0;  ///< 0: none
+  HeadNorm q_norm{}, k_norm{};
+  RopeRows q_rope{}, k_rope{};
+};
+/// Clamps and normalises heads, rotates them by the angles of `rope_rows`, and writes K and V to the cache: the same bits as
+/// clamp(), norm_heads(), rope() and kv_write(). `rope_rows` may be null if nothing is rotated. Requires: copies, not
+/// kernels, have written rope_rows and slots.
+void finish_qkv(Stream stream, const QkvHeads& heads, const std::int32_t* rope_rows, const KvLayer& layer,
+                const std::int32_t* slots);
 
 // ---- the KV cache: K [block][kv_head][token][head_dim], V in the same order, and for i8 after them the scales of K and of
 // V, one for each head of each token

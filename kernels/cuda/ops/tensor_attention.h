@@ -20,10 +20,15 @@ struct TensorWork {
   int* tickets = nullptr;     ///< zeros, for each tile with items and its heads
 };
 
-/// Whether the kernels below have the shape: 16-bit elements, head_dim as listed in for_tensor_form().
-bool has_tensor_attention(const KvShape& shape);
+/// Whether the kernels below have the form: 16-bit elements, head_dim as listed in for_tensor_form(). Rows of q and of the
+/// result are then read and written two elements at a time.
+bool has_tensor_attention(const KvShape& shape, const AttentionRows& rows);
+/// Whether attend_wide() has it on this device.
+bool has_warpgroup_attention(const KvShape& shape, const AttentionRows& rows);
 
-/// Attention of the tiles with items.
+// Each function writes the result to `out`, if it has data, and as the input of a product to `prepared`, if that has data.
+/// Attention of the tiles with items. Blocks wait for parts of others: no kernel of another stream may keep blocks from
+/// their multiprocessors for good.
 void attend_few(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
                 const AttentionRows& rows, const TensorWork& work);
 /// Attention of tiles of kPromptQueries queries.
@@ -32,6 +37,5 @@ void attend_many(Stream stream, const Rows& out, const PreparedX& prepared, cons
 /// The same with Hopper's products of four warps, for tiles of kWidePromptQueries. Requires: has_warpgroup_attention().
 void attend_wide(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
                  const AttentionRows& rows, int group);
-bool has_warpgroup_attention(const KvShape& shape);
 
 }  // namespace lathe::kernels::cuda

@@ -25,11 +25,11 @@ class InstantRunner final : public Runner {
   explicit InstantRunner(const RunnerLimits& limits)
       : limits_(limits), logits_(static_cast<std::size_t>(limits.max_logit_rows) * kVocab) {}
   const RunnerLimits& limits() const override { return limits_; }
-  Result<kernels::TensorView> run(const BatchPlan& plan) override {
+  Result<StepOutput> run(const BatchPlan& plan) override {
     const auto n_rows = static_cast<std::int64_t>(plan.logit_rows.size());
     std::fill(logits_.begin(), logits_.end(), 0.0F);
     for (std::int64_t row = 0; row < n_rows; ++row) logits_[static_cast<std::size_t>(row * kVocab + 10)] = 9;
-    return kernels::TensorView(logits_.data(), kernels::Dtype::f32, {n_rows, kVocab});
+    return StepOutput{.logits = {logits_.data(), kernels::Dtype::f32, {n_rows, kVocab}}};
   }
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override { body(0, n); }
 

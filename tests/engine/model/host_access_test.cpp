@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "engine/run/calibration.h"
+#include "engine/schedule/batch_builder.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/runner_driver.h"
@@ -72,6 +73,52 @@ class HostAccessTest : public QObject {
     QCOMPARE(backend.n_deferred(), std::int64_t{4});
   }
 
+  /// Memory of the device is never there for the host, which gets results by download().
+  void memory_of_the_device_is_found() {
+    DeferredBackend backend(kernels::make_reference_backend());
+    kernels::Buffer a = backend.allocate_on_device(64);
+    const kernels::TensorView x = view_of(a, 2, 4);
+    QVERIFY(std::isnan(x.as<float>()[0]));
+    backend.fill(x, 3);
+    backend.fill(x.rows(1, 1), 4);
+    const std::int32_t second[] = {1};
+    const kernels::TensorView part = backend.download(x, second);
+    QVERIFY(std::isnan(part.row<float>(1)[0]));
+    backend.finish();
+    QVERIFY(std::isnan(x.as<float>()[0]) && std::isnan(part.row<float>(0)[0]));
+    QCOMPARE(part.row<float>(1)[3], 4.0F);
+    QCOMPARE(backend.download(x, {}).dim(0), 2);
+    const std::span<const std::int32_t> best = backend.arg_max(x);
+    backend.finish();
+    QCOMPARE((std::vector<std::int32_t>(best.begin(), best.end())), (std::vector<std::int32_t>{0, 0}));
+    QVERIFY2(backend.violations().empty(), text_of(backend.violations()).c_str());
+    x.as<float>()[0] = 1;
+    backend.scale(x, 2);
+    backend.finish();
+    QCOMPARE(backend.violations(), std::vector<std::string>{"memory was written"});
+  }
+
+  void an_array_that_changes_within_a_step_is_found() {
+    DeferredBackend backend(kernels::make_reference_backend());
+    kernels::Buffer a = backend.allocate(64), b = backend.allocate(64);
+    std::vector<std::int32_t> rows = {0}, others = {1};
+    const std::span<const std::int32_t> known[] = {others};
+    backend.begin_step(known);
+    backend.gather_rows(view_of(b, 1, 4), view_of(a, 2, 4), rows);
+    backend.finish();
+    rows[0] = others[0] = 0;  // the step has ended
+    backend.gather_rows(view_of(b, 1, 4), view_of(a, 2, 4), rows);
+    rows[0] = 1;  // no step has begun
+    backend.finish();
+    QVERIFY2(backend.violations().empty(), text_of(backend.violations()).c_str());
+    backend.begin_step(known);
+    backend.gather_rows(view_of(b, 1, 4), view_of(a, 2, 4), rows);
+    rows[0] = 0;
+    others[0] = 1;
+    backend.finish();
+    QCOMPARE(backend.violations(), (std::vector<std::string>(2, "an array was changed within a step")));
+  }
+
   void a_step_accesses_no_memory_in_use_data() {
     QTest::addColumn<QString>("family");
     for (const std::string& name : names_of_families()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
@@ -100,6 +147,39 @@ class HostAccessTest : public QObject {
       QVERIFY(is_same);
     }
     QVERIFY(deferred->n_deferred() > 0);
+  }
+
+  /// Rows of logits of which the best token suffices stay on the device; the others come to the host.
+  void the_best_tokens_are_computed_on_the_device() {
+    DeferredBackend* deferred = nullptr;
+    RunnerChoice late{.n_blocks = 4, .max_rows = 16};
+    RunnerDriver want(family_path("llama"), late);
+    late.wrap = [&](std::unique_ptr<kernels::Backend> inner) {
+      auto backend = std::make_unique<DeferredBackend>(std::move(inner));
+      deferred = backend.get();
+      return backend;
+    };
+    RunnerDriver got(family_path("llama"), late);
+    const std::vector<std::int32_t> ids = {3, 10, 17, 24, 31};
+    const engine::BlockTable first = engine::consecutive_blocks(0, 1), second = engine::consecutive_blocks(1, 1);
+    engine::BatchBuilder builder({.block_size = got.runner().limits().block_size});
+    builder.clear();
+    builder.add({.table = first, .token_ids = ids, .first_logit = 3, .n_logits = 2, .takes_best = true});
+    builder.add(
+        {.table = second, .token_ids = std::span(ids).first(3), .first_logit = 2, .n_logits = 1, .takes_best = true});
+    const auto plain = want.runner().run(builder.finish()), output = got.runner().run(builder.plan());
+    QVERIFY(plain.has_value() && output.has_value());
+    QVERIFY(plain->best.empty());  // on processors the host searches
+    QCOMPARE(output->best.size(), std::size_t{3});
+    const auto row = [](const engine::StepOutput& of, std::int64_t i) {
+      return std::vector<float>(of.logits.row<float>(i), of.logits.row<float>(i) + of.logits.dim(1));
+    };
+    QCOMPARE(row(*output, 0), row(*plain, 0));
+    for (const std::size_t i : {1U, 2U}) {
+      QCOMPARE(output->best[i], best_token(row(*plain, static_cast<std::int64_t>(i))));
+      QVERIFY(std::isnan(output->logits.row<float>(static_cast<std::int64_t>(i))[0]));
+    }
+    QVERIFY2(deferred->violations().empty(), text_of(deferred->violations()).c_str());
   }
 
   void a_calibration_accesses_no_memory_in_use() {

@@ -59,10 +59,10 @@ std::vector<float> logits_of(ModelRunner& runner) {
   BatchBuilder builder({.block_size = runner.limits().block_size});
   builder.clear();
   builder.add({.table = blocks, .token_ids = ids, .n_logits = 5});
-  const auto logits = runner.run(builder.finish());
-  LATHE_CHECK(logits.has_value());
-  const auto* const first = logits->as<const float>();
-  return {first, first + logits->n_elements()};
+  const auto output = runner.run(builder.finish());
+  LATHE_CHECK(output.has_value());
+  const auto* const first = output->logits.as<const float>();
+  return {first, first + output->logits.n_elements()};
 }
 
 float largest_of(const std::vector<float>& numbers) {

@@ -238,11 +238,11 @@ void ModelRunnerTest::only_the_wanted_rows_get_logits() {
                          .block_tables = {0},
                          .max_blocks = 1,
                          .logit_rows = {1, 3}};
-  const auto logits = driver.runner().run(plan);
-  QVERIFY(logits.has_value());
-  QCOMPARE(logits->dim(0), 2);
-  QCOMPARE(logits->row<float>(0)[5], all[1][5]);
-  QCOMPARE(logits->row<float>(1)[5], all[3][5]);
+  const auto output = driver.runner().run(plan);
+  QVERIFY(output.has_value());
+  QCOMPARE(output->logits.dim(0), 2);
+  QCOMPARE(output->logits.row<float>(0)[5], all[1][5]);
+  QCOMPARE(output->logits.row<float>(1)[5], all[3][5]);
 }
 
 void ModelRunnerTest::a_step_without_logits_runs() {
@@ -256,9 +256,9 @@ void ModelRunnerTest::a_step_without_logits_runs() {
                                .block_tables = {0},
                                .max_blocks = 1,
                                .logit_rows = {}};
-  const auto logits = driver.runner().run(plan);
-  QVERIFY(logits.has_value());
-  QCOMPARE(logits->dim(0), 0);
+  const auto output = driver.runner().run(plan);
+  QVERIFY(output.has_value());
+  QCOMPARE(output->logits.dim(0), 0);
 }
 
 void ModelRunnerTest::a_step_allocates_nothing() {
@@ -283,9 +283,9 @@ void ModelRunnerTest::too_many_rows_are_an_error() {
   RunnerDriver driver(tests::tiny_model_path(), {.max_rows = 2});
   engine::BatchPlan plan;
   plan.token_ids = {1, 2, 3};
-  const auto logits = driver.runner().run(plan);
-  QVERIFY(!logits.has_value());
-  QVERIFY(logits.error().code == engine::ErrorCode::internal);
+  const auto output = driver.runner().run(plan);
+  QVERIFY(!output.has_value());
+  QVERIFY(output.error().code == engine::ErrorCode::internal);
 }
 
 void ModelRunnerTest::memory_is_what_the_parts_say() {

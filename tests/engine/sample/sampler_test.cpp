@@ -51,6 +51,28 @@ class SamplerTest : public QObject {
   }
   void greedy_takes_the_best() { QCOMPARE(greedy({1, 5, 2}).sample().token, 1); }
   void greedy_ties_go_to_the_lower_id() { QCOMPARE(greedy({1, 5, 2, 5}).sample().token, 1); }
+  void only_plain_greedy_sampling_takes_the_best_token() {
+    SamplingParams plain;
+    plain.temperature = 0;
+    QVERIFY(takes_best(plain));
+    plain.top_k = 3;  // stages that move chances alone are not run
+    plain.top_p = 0.5;
+    plain.min_p = 0.2;
+    plain.prompt_logprobs = 1;
+    QVERIFY(takes_best(plain));
+    const auto still_takes_best = [&](const auto& change) {
+      SamplingParams params = plain;
+      change(params);
+      return takes_best(params);
+    };
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.temperature = 0.5; }));
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.logprobs = 0; }));
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.min_tokens = 1; }));
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.logit_bias = {{3, 1.0F}}; }));
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.repetition_penalty = 1.1; }));
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.presence_penalty = 0.1; }));
+    QVERIFY(!still_takes_best([](SamplingParams& params) { params.frequency_penalty = 0.1; }));
+  }
   void greedy_does_not_look_at_the_seed() {
     SamplingRow row = greedy(normal_logits(100, 1));
     const std::int32_t token = row.sample().token;

@@ -64,6 +64,7 @@ class BatchBuilderTest : public QObject {
   void several_sequences_share_the_width_of_the_longest();
   void a_text_in_parts_has_the_rows_of_the_whole();
   void padding_follows_the_tokens();
+  void the_best_token_may_suffice_for_the_last_row();
   void rows_of_padding_alone_may_have_logits();
   void window_groups_have_slots_and_tables_of_their_own();
   void blocks_that_were_given_back_are_redirected();
@@ -195,6 +196,19 @@ void BatchBuilderTest::blocks_that_were_given_back_are_redirected() {
   QCOMPARE(plan.slots, (Numbers{7}));
 }
 
+void BatchBuilderTest::the_best_token_may_suffice_for_the_last_row() {
+  const BlockTable first = consecutive_blocks(0, 2), second = consecutive_blocks(2, 2), third = consecutive_blocks(4, 2);
+  const Numbers ids = {5, 6, 7, 8, 9};
+  BatchBuilder builder({.block_size = 4});
+  builder.clear();
+  builder.add({.table = first, .token_ids = ids, .n_logits = 3, .takes_best = true});
+  builder.add({.table = second, .token_ids = ids, .n_logits = 1});
+  builder.add({.table = third, .token_ids = ids, .takes_best = true});
+  QCOMPARE(builder.finish().takes_best, (std::vector<std::uint8_t>{0, 0, 1, 0}));
+  builder.clear();
+  QVERIFY(builder.plan().takes_best.empty());
+}
+
 void BatchBuilderTest::a_step_without_sequences_is_empty() {
   BatchBuilder builder({.block_size = 4, .n_windows = 1});
   builder.clear();
@@ -252,6 +266,7 @@ void BatchBuilderTest::a_broken_plan_is_inconsistent() {
   QVERIFY(broken([](BatchPlan& plan) { plan.logit_rows = {4, 4}; }));
   QVERIFY(broken([](BatchPlan& plan) { plan.logit_rows = {8}; }));
   QVERIFY(broken([](BatchPlan& plan) { plan.logit_rows = {-1}; }));
+  QVERIFY(broken([](BatchPlan& plan) { plan.takes_best.pop_back(); }));
 }
 
 /// The scheduler, the warm-up, the scorer, the embedder and calibration have the builder's plans, because nobody else has an

@@ -30,6 +30,7 @@ class EngineLoopTest : public QObject {
   void company_changes_nothing_data();
   void company_changes_nothing();
   void preemption_changes_nothing();
+  void best_tokens_instead_of_logits_change_nothing();
   void a_warm_prefix_changes_nothing_but_the_usage();
   void another_salt_shares_no_prefix();
   void without_caching_nothing_is_found();
@@ -102,6 +103,45 @@ void EngineLoopTest::preemption_changes_nothing() {
   QVERIFY(n_preemptions > 0);
   QCOMPARE(static_cast<std::int64_t>(harness.engine->snapshot()->counters.n_preemptions), n_preemptions);
   QCOMPARE(harness.script->faults(), std::string());
+}
+
+/// A runner gives the best token where a request needs nothing else; other requests of the same steps have their logits.
+void EngineLoopTest::best_tokens_instead_of_logits_change_nothing() {
+  std::vector<GenerateRequest> requests(6, greedy_request({}, 12));
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    requests[i].prompt_token_ids = random_prompt(i, 4 + static_cast<int>(i), 60);
+  requests[1].sampling.temperature = 1;
+  requests[1].sampling.seed = 7;
+  requests[2].sampling.logprobs = 2;
+  requests[3].sampling.repetition_penalty = 1.5;
+  requests[4].sampling.prompt_logprobs = 1;  // of the prompt alone: its answer needs no logits
+  requests[5].prompt_token_ids[0] = 63;      // is poison
+  std::vector<Answer> answers[2];
+  for (const bool gives_best : {false, true}) {
+    auto script = std::make_shared<FakeScript>();
+    script->poison = 63;
+    script->gives_best = gives_best;
+    Harness harness(with_seqs(8, 64), script);
+    std::vector<RequestHandlePtr> handles;
+    for (const GenerateRequest& request : requests) handles.push_back(*harness.engine->submit(request));
+    for (const auto& handle : handles) answers[gives_best ? 1 : 0].push_back(collect(*handle));
+    QCOMPARE(script->faults(), std::string());
+    int n_best = 0;  // of requests 0, 4 and 5: their tokens, and a row without a usable one for an error
+    for (const std::size_t i : {0U, 4U, 5U}) {
+      const Answer& answer = answers[gives_best ? 1 : 0][i];
+      n_best += static_cast<int>(answer.ids().size()) + (answer.all.finish_reason == FinishReason::error ? 1 : 0);
+    }
+    QCOMPARE(script->n_best.load(), gives_best ? n_best : 0);
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Answer &want = answers[0][i], &got = answers[1][i];
+    QCOMPARE(got.ids(), want.ids());
+    QCOMPARE(got.all.finish_reason, want.all.finish_reason);
+    QCOMPARE(got.all.chosen_logprobs.size(), want.all.chosen_logprobs.size());
+    QCOMPARE(got.all.prompt_logprobs.size(), want.all.prompt_logprobs.size());
+  }
+  QVERIFY(!answers[1][0].ids().empty());
+  QCOMPARE(answers[1][5].all.finish_reason, FinishReason::error);
 }
 
 void EngineLoopTest::a_warm_prefix_changes_nothing_but_the_usage() {

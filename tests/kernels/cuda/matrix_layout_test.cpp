@@ -48,6 +48,21 @@ class MatrixLayoutTest : public QObject {
     }
   }
 
+  void rows_of_x_in_blocks_are_swizzled() {
+    constexpr std::int64_t kRowTiles = 3;
+    std::set<std::int64_t> places;
+    for (std::int64_t row = 0; row < kRowTiles * kRowTile; ++row) {
+      for (std::int64_t k = 0; k < 2 * kQuad; ++k) {
+        // The address of an unswizzled matrix with rows of 128 bytes, whose bits 4 to 6 are xored with bits 7 to 9.
+        const std::int64_t plain = (k / kQuad * kRowTiles * kRowTile + row) * 128 + k % kQuad * 2;
+        QCOMPARE(x_block_place(row, k, kRowTiles) * 2, plain ^ (plain >> 3 & 0x70));
+        places.insert(x_block_place(row, k, kRowTiles));
+      }
+    }
+    QCOMPARE(static_cast<std::int64_t>(places.size()), kRowTiles * kRowTile * 2 * kQuad);
+    QCOMPARE(*places.rbegin(), kRowTiles * kRowTile * 2 * kQuad - 1);
+  }
+
   void every_weight_has_a_place_of_its_own_data() {
     QTest::addColumn<int>("storage");
     QTest::addColumn<std::int64_t>("n_places");  // of 48 rows of 192
