@@ -8,8 +8,6 @@
 
 namespace lathe::kernels::cuda {
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
 /// A phase of the barrier ends after n_arrivals arrivals and all bytes that it expects.
 __device__ __forceinline__ void init_barrier(std::uint32_t barrier, std::uint32_t n_arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(n_arrivals) : "memory");
@@ -96,7 +94,5 @@ __device__ __forceinline__ void sync_cluster() {
   __syncwarp();
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
 }
-
-#endif
 
 }  // namespace lathe::kernels::cuda

@@ -27,7 +27,8 @@ bool has_tensor_attention(const KvShape& shape, const AttentionRows& rows);
 bool has_warpgroup_attention(const KvShape& shape, const AttentionRows& rows);
 
 // Each function writes the result to `out`, if it has data, and as the input of a product to `prepared`, if that has data.
-/// Attention of the tiles with items.
+/// Attention of the tiles with items. Blocks wait for parts of others: no kernel of another stream may keep blocks from
+/// their multiprocessors for good.
 void attend_few(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
                 const AttentionRows& rows, const TensorWork& work);
 /// Attention of tiles of kPromptQueries queries.
