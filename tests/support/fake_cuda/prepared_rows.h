@@ -43,13 +43,13 @@ inline void store_prepared(const kernels::cuda::PreparedX& to, std::int64_t row,
 /// The rows of a prepared input, [n_rows][padded_k].
 inline std::vector<float> prepared_numbers(const kernels::cuda::PreparedX& x) {
   check_prepared(x);
-  std::vector<float> numbers;
-  numbers.reserve(static_cast<std::size_t>(x.n_rows * x.padded_k));
+  std::vector<float> numbers(static_cast<std::size_t>(x.n_rows * x.padded_k));
+  auto to = numbers.begin();
   for (std::int64_t row = 0; row < x.n_rows; ++row) {
-    for (std::int64_t k = 0; k < x.padded_k; ++k) {
+    for (std::int64_t k = 0; k < x.padded_k; ++k, ++to) {
       const std::int64_t place = place_in(x, row, k);
-      numbers.push_back(x.is_bf16 ? kernels::bf16_to_f32(static_cast<const std::uint16_t*>(x.data)[place])
-                                  : static_cast<const float*>(x.data)[place]);
+      *to = x.is_bf16 ? kernels::bf16_to_f32(static_cast<const std::uint16_t*>(x.data)[place])
+                      : static_cast<const float*>(x.data)[place];
     }
   }
   return numbers;

@@ -2,6 +2,8 @@
 // Weights of the fake device: reads them, and packs them as pack_floats() and pack_codes() do.
 #include "tests/support/fake_cuda/stored_weights.h"
 
+#include <array>
+
 #include "tests/support/fake_cuda/fake_device.h"
 
 namespace lathe::tests {
@@ -13,22 +15,34 @@ using kernels::f32_to_f16;
 
 namespace {
 
-/// The value of the weight at `place`.
-float value_at(const StoredMatrix& matrix, std::int64_t place) {
-  const auto* const bytes = static_cast<const std::uint8_t*>(matrix.weights);
-  switch (matrix.layout.storage) {
-    case Storage::rows_f32: return static_cast<const float*>(matrix.weights)[place];
-    case Storage::rows_f16: return f16_to_f32(static_cast<const std::uint16_t*>(matrix.weights)[place]);
-    case Storage::bf16: return bf16_to_f32(static_cast<const std::uint16_t*>(matrix.weights)[place]);
-    case Storage::code8: return static_cast<float>(bytes[place]) - matrix.off;
-    case Storage::e4m3: return kernels::e4m3_to_f32(bytes[place]);
-    case Storage::code4: {
-      const int code = bytes[place / 2] >> (place % 2 * 4) & 15;
-      if (matrix.has_book) return bf16_to_f32(kernels::f32_to_bf16(matrix.book[code]));
-      return static_cast<float>(code) - matrix.off;
-    }
+/// Places of the weights of a row: each kQuad of k is arranged as the first one.
+class RowPlaces {
+ public:
+  RowPlaces(const MatrixLayout& layout, std::int64_t row) {
+    const auto place = [&](std::int64_t k) {
+      return is_in_rows(layout.storage) ? row * layout.padded_k() + k : layout.place(row, k);
+    };
+    const std::int64_t k = layout.padded_k();
+    for (std::int64_t i = 0; i < kQuad; ++i) first_[static_cast<std::size_t>(i)] = place(i);
+    stride_ = k > kQuad ? place(kQuad) - place(0) : 0;
+    require(at(k - 1) == place(k - 1), "a matrix has another layout");
   }
-  return 0;
+  std::int64_t at(std::int64_t k) const { return first_[static_cast<std::size_t>(k % kQuad)] + k / kQuad * stride_; }
+
+ private:
+  std::array<std::int64_t, kQuad> first_{};
+  std::int64_t stride_ = 0;
+};
+
+/// Values of all codes.
+std::array<float, 256> values_of_codes(const StoredMatrix& matrix) {
+  std::array<float, 256> values{};
+  for (std::size_t code = 0; code < (matrix.layout.storage == Storage::code4 ? 16U : 256U); ++code) {
+    if (matrix.layout.storage == Storage::e4m3) values[code] = kernels::e4m3_to_f32(static_cast<std::uint8_t>(code));
+    else if (matrix.has_book) values[code] = bf16_to_f32(kernels::f32_to_bf16(matrix.book[code]));
+    else values[code] = static_cast<float>(code) - matrix.off;
+  }
+  return values;
 }
 
 void store_scale(const StoredMatrix& to, std::int64_t place, const float* scale) {
@@ -60,15 +74,13 @@ void store_code(const StoredMatrix& to, std::int64_t place, std::uint8_t code) {
   bytes[place / 2] = static_cast<std::uint8_t>((bytes[place / 2] & ~(15 << shift)) | code << shift);
 }
 
-void store_float(const StoredMatrix& to, std::int64_t row, std::int64_t k, float number) {
+void store_float(const StoredMatrix& to, std::int64_t place, float number) {
   void* const weights = const_cast<void*>(to.weights);
-  const MatrixLayout& layout = to.layout;
-  if (layout.storage == Storage::rows_f32) {
-    static_cast<float*>(weights)[row * layout.padded_k() + k] = number;
-  } else if (layout.storage == Storage::rows_f16) {
-    static_cast<std::uint16_t*>(weights)[row * layout.padded_k() + k] = f32_to_f16(number);
+  if (to.layout.storage == Storage::rows_f32) {
+    static_cast<float*>(weights)[place] = number;
   } else {
-    static_cast<std::uint16_t*>(weights)[layout.place(row, k)] = kernels::f32_to_bf16(number);
+    static_cast<std::uint16_t*>(weights)[place] =
+        to.layout.storage == Storage::rows_f16 ? f32_to_f16(number) : kernels::f32_to_bf16(number);
   }
 }
 
@@ -87,14 +99,28 @@ void check_matrix(const StoredMatrix& matrix) {
 }
 
 std::vector<float> values_of_row(const StoredMatrix& matrix, std::int64_t row) {
-  const MatrixLayout& layout = matrix.layout;
-  const auto n = static_cast<std::size_t>(layout.padded_k());
-  std::vector<float> values(n);
-  if (is_in_rows(layout.storage)) {
-    for (std::size_t k = 0; k < n; ++k) values[k] = value_at(matrix, row * layout.padded_k() + static_cast<std::int64_t>(k));
-    return values;
+  const Storage storage = matrix.layout.storage;
+  const RowPlaces places(matrix.layout, row);
+  std::vector<float> values(static_cast<std::size_t>(matrix.layout.padded_k()));
+  const auto fill = [&](const auto& value_at) {
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = value_at(places.at(static_cast<std::int64_t>(k)));
+  };
+  const auto* const bytes = static_cast<const std::uint8_t*>(matrix.weights);
+  const auto* const halves = static_cast<const std::uint16_t*>(matrix.weights);
+  if (storage == Storage::rows_f32) {
+    fill([&](std::int64_t place) { return static_cast<const float*>(matrix.weights)[place]; });
+  } else if (storage == Storage::rows_f16) {
+    fill([&](std::int64_t place) { return f16_to_f32(halves[place]); });
+  } else if (storage == Storage::bf16) {
+    fill([&](std::int64_t place) { return bf16_to_f32(halves[place]); });
+  } else {
+    const std::array<float, 256> of_codes = values_of_codes(matrix);
+    if (storage == Storage::code4) {
+      fill([&](std::int64_t place) { return of_codes[bytes[place / 2] >> (place % 2 * 4) & 15U]; });
+    } else {
+      fill([&](std::int64_t place) { return of_codes[bytes[place]]; });
+    }
   }
-  for (std::size_t k = 0; k < n; ++k) values[k] = value_at(matrix, layout.place(row, static_cast<std::int64_t>(k)));
   return values;
 }
 
@@ -131,8 +157,10 @@ void pack_floats(Stream stream, const StoredMatrix& to, std::int64_t row_begin, 
     require(row_begin + n_rows <= to.layout.n && !is_coded(to), "rows are not those of a matrix of floats");
     FakeDevice::elements(static_cast<const std::byte*>(source),
                          n_rows * k * static_cast<std::int64_t>(size_of(dtype)));
-    for (std::int64_t row = 0; row < n_rows; ++row)
-      for (std::int64_t at = 0; at < k; ++at) store_float(to, row_begin + row, at, source_number(source, dtype, row * k + at));
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      const RowPlaces places(to.layout, row_begin + row);
+      for (std::int64_t at = 0; at < k; ++at) store_float(to, places.at(at), source_number(source, dtype, row * k + at));
+    }
   });
 }
 
@@ -147,7 +175,8 @@ void pack_codes(Stream stream, const StoredMatrix& to, std::int64_t row_begin, c
     FakeDevice::elements(codes, n_rows * k);
     FakeDevice::elements(scales, n_rows * n_groups * 2);
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      for (std::int64_t at = 0; at < k; ++at) store_code(to, to.layout.place(row_begin + row, at), codes[row * k + at]);
+      const RowPlaces places(to.layout, row_begin + row);
+      for (std::int64_t at = 0; at < k; ++at) store_code(to, places.at(at), codes[row * k + at]);
       for (std::int64_t g = 0; g < n_groups; ++g)
         store_scale(to, to.layout.scale_place(row_begin + row, g), scales + (row * n_groups + g) * 2);
     }
