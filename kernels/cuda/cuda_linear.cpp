@@ -105,7 +105,7 @@ void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeight
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
   const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
   const PreparedX outer = prepared_input(in, up);
-  if (weights.gate != nullptr && m <= kMaxFewRows && down.order == nullptr) {
+  if (weights.gate != nullptr && m <= kMaxGatedRows && down.order == nullptr) {
     const GatedMatrices gated{.gate = static_cast<const DeviceMatrix*>(weights.gate)->stored(),
                               .up = up,
                               .gate_bias = weights.gate_bias.as<float>(),
