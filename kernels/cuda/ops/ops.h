@@ -66,8 +66,10 @@ struct GatedMatrices {
 /// True if multiply_gated() takes the two matrices: both in tiles, of one shape and format.
 bool are_gated_together(const StoredMatrix& gate, const StoredMatrix& up);
 /// Prepares the input of an MLP's `down`, act(x gate^T + gate_bias) * (x up^T + up_bias), with the bits of multiply_few()
-/// and prepare_activated(). Requires: are_gated_together(), at most kMaxFewRows rows, no input order of down.
+/// and prepare_activated(). Requires: are_gated_together(), at most kMaxGatedRows rows, no input order of down.
 void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in);
+/// With more rows the sums of two matrices do not fit into registers: two products are faster.
+inline constexpr std::int64_t kMaxGatedRows = kRowTile;
 /// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
 /// reads the weights once for each 64 rows.
 inline constexpr std::int64_t kMaxFewRows = 128;
