@@ -121,13 +121,13 @@ void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeight
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
   const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
   const PreparedX outer = prepared_input(in, up);
-  if (weights.gate != nullptr && down.order == nullptr && takes_bf16(down)) {
+  if (weights.gate != nullptr && m <= kMaxGatedRows && down.order == nullptr && takes_bf16(down)) {
     const GatedMatrices gated{.gate = static_cast<const DeviceMatrix*>(weights.gate)->stored(),
                               .up = up,
                               .gate_bias = weights.gate_bias.as<float>(),
                               .up_bias = weights.up_bias.as<float>(),
                               .activation = weights.activation};
-    if (are_gated_together(gated.gate, up) && !outer.in_blocks && m <= kMaxFewRows) {
+    if (are_gated_together(gated.gate, up) && !outer.in_blocks) {
       const PreparedX activated = prepared(inner_x_, m, down);
       multiply_gated(stream_, activated, outer, gated);
       return multiply(rows_of(out), activated, down, weights.down_bias);

@@ -82,13 +82,6 @@ __device__ __forceinline__ std::uint32_t in_block(std::uint32_t address, std::ui
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;\n" : "=r"(mapped) : "r"(address), "r"(rank));
   return mapped;
 }
-/// Writes to the shared memory of a block of the cluster, and then adds 16 bytes to a barrier of that block; the addresses
-/// are those of in_block().
-__device__ __forceinline__ void store_async(std::uint32_t to, float4 four, std::uint32_t barrier) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1,%2,%3,%4}, [%5];\n" ::"r"(to),
-               "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w), "r"(barrier)
-               : "memory");
-}
 /// All threads of all blocks of the cluster wait for each other.
 __device__ __forceinline__ void sync_cluster() {
   __syncwarp();

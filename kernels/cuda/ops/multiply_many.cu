@@ -32,7 +32,7 @@ bool has_wgmma() {
 }
 
 bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout) {
-  return !is_in_rows(layout.storage) && n_rows > most_few_rows(layout) && has_wgmma();
+  return !is_in_rows(layout.storage) && n_rows > kMostFewRows && has_wgmma();
 }
 
 std::size_t handed_bytes() {
@@ -45,7 +45,6 @@ void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const Sto
   if (x.n_rows == 0) return;
   LATHE_CHECK(x.is_bf16 && x.in_blocks && has_wgmma() && x.padded_k == matrix.layout.padded_k());
   if (needs_unit_sums(matrix.layout)) sum_units(stream, scratch.unit_sums, x, matrix.layout.unit());
-  if (x.n_rows <= most_batch_rows(matrix.layout)) return multiply_batch(stream, out, x, matrix, bias, scratch.unit_sums);
   const ManyInput in{.x = x, .matrix = matrix, .scratch = scratch};
   const StoreManyRows end{.out = out.data,
                           .stride = out.stride,

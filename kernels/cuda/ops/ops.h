@@ -66,18 +66,20 @@ struct GatedMatrices {
 /// True if multiply_gated() takes the two matrices: both in tiles, of one shape and format.
 bool are_gated_together(const StoredMatrix& gate, const StoredMatrix& up);
 /// Prepares the input of an MLP's `down`, act(x gate^T + gate_bias) * (x up^T + up_bias), with the bits of multiply_few()
-/// and prepare_activated(). Requires: are_gated_together(), at most kMaxFewRows rows, no input order of down.
+/// and prepare_activated(). Requires: are_gated_together(), at most kMaxGatedRows rows, no input order of down.
 void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in);
-/// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
-/// reads the weights once for each 64 rows.
+/// With more rows the sums of two matrices do not fit into registers: two products are faster.
+inline constexpr std::int64_t kMaxGatedRows = kRowTile;
+/// Most rows of a call of multiply_few(), which reads the weights again for each 32 or 64 of them.
 inline constexpr std::int64_t kMaxFewRows = 128;
+/// Rows up to which multiply_few() is faster than multiply_many(). The products of a layer of Llama 3 8B take on an H200, in
+/// us, in bf16 135 for 32 rows and 218 for 64 by multiply_few(), and 167 for 64 by multiply_many(); in int4_g32 172 and 331,
+/// and 229.
+inline constexpr std::int64_t kMostFewRows = 32;
 /// True if the device has wgmma, which takes x in blocks.
 bool has_wgmma();
-/// True if a product with so many rows takes x in blocks, for multiply_many(); it is faster for more rows than
-/// most_few_rows(). Sums are the same.
+/// True if a product with so many rows takes x in blocks, for multiply_many(). Its sums have the bits of multiply_few().
 bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout);
-/// Rows up to which multiply_few() is faster than multiply_many(), measured on an H200.
-constexpr std::int64_t most_few_rows(const MatrixLayout& layout) { return layout.storage == Storage::bf16 ? 8 : 16; }
 /// Memory that products with many rows use besides their arguments.
 struct ManyScratch {
   float* unit_sums = nullptr;    ///< unit_sums_bytes(); unused without needs_unit_sums()
@@ -101,13 +103,6 @@ void sum_units(Stream stream, float* to, const PreparedX& x, std::int64_t unit);
 /// out = x matrix^T + bias for any number of rows. Requires: a matrix in tiles, x in blocks, has_wgmma().
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
                    const ManyScratch& scratch);
-/// Most rows of multiply_batch().
-constexpr std::int64_t most_batch_rows(const MatrixLayout& layout) {
-  return layout.unit() < 2 * kStep || needs_unit_sums(layout) ? 32 : 64;
-}
-/// multiply_many() for at most most_batch_rows() rows. `unit_sums`: those of sum_units(), if needs_unit_sums().
-void multiply_batch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
-                    const float* unit_sums);
 /// As multiply_many(), for a matrix of bf16, with x in the layout of x_place().
 void multiply_many_mma(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers of threads: their number, and what they read from and write to shared memory, whose addresses are those of
-// shared_address().
+// Registers of threads: their number, and what they read from shared memory, whose addresses are those of shared_address().
 #pragma once
 
 #include <cstdint>
@@ -34,11 +33,6 @@ __device__ __forceinline__ T read_shared(std::uint32_t from) {
   T value;
   memcpy(&value, words, sizeof(T));
   return value;
-}
-
-__device__ __forceinline__ void write_shared(std::uint32_t to, float4 four) {
-  asm volatile("st.shared.v4.f32 [%0], {%1,%2,%3,%4};\n" ::"r"(to), "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w)
-               : "memory");
 }
 
 #endif

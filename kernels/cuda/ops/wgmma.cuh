@@ -46,48 +46,6 @@ __device__ __forceinline__ void multiply_async(float (&d)[kRows / 2], const std:
                                                int adds);
 
 template <>
-__device__ __forceinline__ void multiply_async<16>(float (&d)[8], const std::uint32_t (&a)[4], std::uint64_t b, int adds) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %13, 0;\nwgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
-      "{%0,%1,%2,%3,%4,%5,%6,%7}, "
-      "{%8,%9,%10,%11}, %12, p, 1, 1, 0;\n}\n"
-      : LATHE_EIGHT(0)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
-}
-
-template <>
-__device__ __forceinline__ void multiply_async<32>(float (&d)[16], const std::uint32_t (&a)[4], std::uint64_t b, int adds) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %21, 0;\nwgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
-      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, "
-      "{%16,%17,%18,%19}, %20, p, 1, 1, 0;\n}\n"
-      : LATHE_EIGHT(0), LATHE_EIGHT(8)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
-}
-
-template <>
-__device__ __forceinline__ void multiply_async<64>(float (&d)[32], const std::uint32_t (&a)[4], std::uint64_t b, int adds) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-      "%24,%25,%26,%27,%28,%29,%30,%31}, "
-      "{%32,%33,%34,%35}, %36, p, 1, 1, 0;\n}\n"
-      : LATHE_EIGHT(0), LATHE_EIGHT(8), LATHE_EIGHT(16), LATHE_EIGHT(24)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
-}
-
-template <>
-__device__ __forceinline__ void multiply_async<96>(float (&d)[48], const std::uint32_t (&a)[4], std::uint64_t b, int adds) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %53, 0;\nwgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 "
-      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-      "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47}, "
-      "{%48,%49,%50,%51}, %52, p, 1, 1, 0;\n}\n"
-      : LATHE_EIGHT(0), LATHE_EIGHT(8), LATHE_EIGHT(16), LATHE_EIGHT(24), LATHE_EIGHT(32), LATHE_EIGHT(40)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
-}
-
-template <>
 __device__ __forceinline__ void multiply_async<128>(float (&d)[64], const std::uint32_t (&a)[4], std::uint64_t b, int adds) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
@@ -97,20 +55,6 @@ __device__ __forceinline__ void multiply_async<128>(float (&d)[64], const std::u
       "{%64,%65,%66,%67}, %68, p, 1, 1, 0;\n}\n"
       : LATHE_EIGHT(0), LATHE_EIGHT(8), LATHE_EIGHT(16), LATHE_EIGHT(24), LATHE_EIGHT(32), LATHE_EIGHT(40), LATHE_EIGHT(48),
         LATHE_EIGHT(56)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
-}
-
-template <>
-__device__ __forceinline__ void multiply_async<192>(float (&d)[96], const std::uint32_t (&a)[4], std::uint64_t b, int adds) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %101, 0;\nwgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 "
-      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"
-      "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"
-      "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,%69,%70,%71,"
-      "%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95}, "
-      "{%96,%97,%98,%99}, %100, p, 1, 1, 0;\n}\n"
-      : LATHE_EIGHT(0), LATHE_EIGHT(8), LATHE_EIGHT(16), LATHE_EIGHT(24), LATHE_EIGHT(32), LATHE_EIGHT(40), LATHE_EIGHT(48),
-        LATHE_EIGHT(56), LATHE_EIGHT(64), LATHE_EIGHT(72), LATHE_EIGHT(80), LATHE_EIGHT(88)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
 
