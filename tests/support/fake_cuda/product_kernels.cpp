@@ -126,7 +126,7 @@ void check_handed(const ManyScratch& scratch) {
 bool has_wgmma() { return FakeDevice::instance().form().major == 9 && FakeDevice::instance().form().minor == 0; }
 
 bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout) {
-  return !is_in_rows(layout.storage) && n_rows > most_few_rows(layout) && has_wgmma();
+  return !is_in_rows(layout.storage) && n_rows > kMostFewRows && has_wgmma();
 }
 
 std::size_t handed_bytes() {
@@ -150,7 +150,7 @@ void multiply_few(Stream stream, const Rows& out, const PreparedX& x, const Stor
 
 void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in) {
   if (x.n_rows == 0) return;
-  LATHE_CHECK(are_gated_together(in.gate, in.up) && x.n_rows <= kMaxFewRows && x.is_bf16 && !x.in_blocks && to.is_bf16);
+  LATHE_CHECK(are_gated_together(in.gate, in.up) && x.n_rows <= kMaxGatedRows && x.is_bf16 && !x.in_blocks && to.is_bf16);
   LATHE_CHECK(x.padded_k == in.up.layout.padded_k() && to.n_rows == x.n_rows && to.padded_k >= in.up.layout.n);
   launch_kernel(stream, "multiply_gated", [=] { multiply_gated_now(to, x, in); });
 }
@@ -171,14 +171,6 @@ void sum_units(Stream stream, float* to, const PreparedX& x, std::int64_t unit) 
   });
 }
 
-void multiply_batch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
-                    const float* unit_sums) {
-  if (x.n_rows == 0) return;
-  LATHE_CHECK(x.is_bf16 && x.in_blocks && has_wgmma() && x.padded_k == matrix.layout.padded_k());
-  LATHE_CHECK(x.n_rows <= most_batch_rows(matrix.layout));
-  launch_kernel(stream, "multiply_batch", [=] { multiply(out, x, matrix, bias, unit_sums); });
-}
-
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
                    const ManyScratch& scratch) {
   if (x.n_rows == 0) return;
@@ -188,7 +180,6 @@ void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const Sto
     LATHE_CHECK(scratch.unit_sums != nullptr);
     sum_units(stream, scratch.unit_sums, x, matrix.layout.unit());
   }
-  if (x.n_rows <= most_batch_rows(matrix.layout)) return multiply_batch(stream, out, x, matrix, bias, sums);
   launch_kernel(stream, "multiply_many", [=] {
     check_handed(scratch);
     multiply(out, x, matrix, bias, sums);
