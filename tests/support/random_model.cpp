@@ -18,8 +18,8 @@ Result<std::unique_ptr<ModelRunner>> random_model(std::unique_ptr<kernels::Backe
   LATHE_TRY(const Checkpoint checkpoint, random_checkpoint(config, "random"));
   LATHE_TRY(const WeightPlan plan, plan_weights(checkpoint, config));
   config.tied_embeddings = plan.tied_embeddings;
-  LATHE_TRY(Decoder decoder, Decoder::create(*backend, config, storage_of(form.quantization, form.dtype),
-                                             config.max_position_embeddings));
+  LATHE_TRY(Decoder decoder,
+            Decoder::create(*backend, config, storage_of(form.quantization, form.dtype), config.max_position_embeddings));
   LATHE_TRY(const auto warnings, load_weights(decoder, *backend, checkpoint, plan, {}));
   LATHE_CHECK(warnings.empty());
   return ModelRunner::create(std::move(backend), std::move(decoder), form.kv_dtype,

@@ -82,10 +82,14 @@ std::vector<std::vector<DriverRows>> short_steps(const Texts& texts) {
 
 /// Contexts of several parts, in chunks, then with other rows.
 std::vector<std::vector<DriverRows>> long_steps(const Texts& texts) {
-  return {{texts.rows(0, 250, 250)},  {texts.rows(0, 300, 50)},
-          {texts.rows(0, 301, 1)},    {texts.rows(1, 250, 250)},
-          {texts.rows(1, 500, 250)},  {texts.rows(1, 750, 250)},
-          {texts.rows(1, 1000, 250)}, {texts.rows(1, 1100, 100), texts.rows(0, 302, 1)},
+  return {{texts.rows(0, 250, 250)},
+          {texts.rows(0, 300, 50)},
+          {texts.rows(0, 301, 1)},
+          {texts.rows(1, 250, 250)},
+          {texts.rows(1, 500, 250)},
+          {texts.rows(1, 750, 250)},
+          {texts.rows(1, 1000, 250)},
+          {texts.rows(1, 1100, 100), texts.rows(0, 302, 1)},
           {texts.rows(1, 1101, 1), texts.rows(0, 303, 1), texts.rows(2, 5, 5)},
           {texts.rows(1, 1104, 3)}};
 }
@@ -148,16 +152,17 @@ class DecoderTest : public QObject {
     for (const char* column : {"dtype", "kv_dtype"}) QTest::addColumn<int>(column);
     QTest::addColumn<double>("tolerance");
     for (const char* column : {"has_zero_points", "is_hopper"}) QTest::addColumn<bool>(column);
-    constexpr double kExact = 1e-4, kRounded = 2e-2, kCoded = 4e-2;
+    // Processors round activations that are multiplied with codes.
+    constexpr double kExact = 1e-5, kRounded = 1e-2, kCoded = 4e-2;
     add_row("bf16", kEven, "none", Dtype::bf16, Dtype::bf16, kRounded);
     add_row("f32", kEven, "none", Dtype::f32, Dtype::f32, kExact);
-    add_row("f16, cache in f16", kEven, "none", Dtype::f16, Dtype::f16, kRounded);
+    add_row("f16, cache in f16", kEven, "none", Dtype::f16, Dtype::f16, kRounded / 10);
     add_row("int8_g32, cache in int8", kEven, "int8_g32", Dtype::bf16, Dtype::i8, kCoded);
     add_row("int4_g32, cache in f16", kEven, "int4_g32", Dtype::bf16, Dtype::f16, kCoded);
     add_row("int4_g32 with zero points", kEven, "int4_g32", Dtype::bf16, Dtype::bf16, kCoded, true);
     add_row("int8_g128", kEven, "int8_g128", Dtype::bf16, Dtype::f32, kCoded);
     add_row("nf4", kEven, "bitsandbytes_4bit", Dtype::bf16, Dtype::bf16, kCoded);
-    add_row("fp8", kEven, "fp8", Dtype::bf16, Dtype::f8_e4m3, 2 * kCoded);
+    add_row("fp8", kEven, "fp8", Dtype::bf16, Dtype::f8_e4m3, 3 * kCoded);
     add_row("uneven, bf16", kUneven, "none", Dtype::bf16, Dtype::bf16, kRounded);
     add_row("uneven, f32", kUneven, "none", Dtype::f32, Dtype::f32, kExact);
     add_row("uneven, int8_g32", kUneven, "int8_g32", Dtype::bf16, Dtype::i8, kCoded);
@@ -194,10 +199,44 @@ class DecoderTest : public QObject {
     begin(is_hopper ? kHopper : kOther);
     const Texts texts;
     const double error = error_of({.config = is_even ? kEven : kUneven}, long_steps(texts));
-    QVERIFY2(error <= 2e-2, std::to_string(error).c_str());
+    QVERIFY2(error <= 1e-2, std::to_string(error).c_str());
     const auto& launches = FakeDevice::instance().launches();
-    for (const char* name : {"attend_few", is_hopper ? "attend_wide" : "attend_many"}) QCOMPARE(launches.contains(name), is_even);
+    for (const char* name : {"attend_few", is_hopper ? "attend_wide" : "attend_many"})
+      QCOMPARE(launches.contains(name), is_even);
     QCOMPARE(launches.contains("attention"), !is_even);
+  }
+
+  /// Chunks of a prompt and other rows of a step change no bit.
+  void chunks_change_nothing_data() {
+    QTest::addColumn<bool>("is_hopper");
+    QTest::addColumn<QString>("quantization");
+    for (const bool is_hopper : {true, false}) {
+      for (const char* quantization : {"none", "int4_g32"}) {
+        const char* const name = is_hopper ? "wgmma, " : "mma, ";
+        QTest::newRow((std::string(name) + quantization).c_str()) << is_hopper << QString(quantization);
+      }
+    }
+  }
+  void chunks_change_nothing() {
+    QFETCH(bool, is_hopper);
+    QFETCH(QString, quantization);
+    constexpr int kTokens = 250;
+    begin(is_hopper ? kHopper : kOther);
+    RandomModelForm form{.config = kEven};
+    form.quantization.quantization = quantization.toStdString();
+    auto runner = runner_on_device(form);
+    QVERIFY(runner.has_value());
+    RunnerDriver driver(std::move(*runner));
+    const Texts texts;
+    const Logits whole = driver.step({texts.rows(0, kTokens, kTokens)});
+    for (const int chunk : {1, 8, 17, 33, 70, 130}) {
+      for (int begin = 0; begin < kTokens; begin += chunk) {
+        const int end = std::min(begin + chunk, kTokens);
+        const Logits part = driver.step({texts.rows(1, 9, 9), texts.rows(0, end, end - begin), texts.rows(2, 40, 1)});
+        for (int row = begin; row < end; ++row)
+          QVERIFY(part[static_cast<std::size_t>(9 + row - begin)] == whole[static_cast<std::size_t>(row)]);
+      }
+    }
   }
 
   /// The same token as a search of the logits finds; the logits are the same again.
@@ -226,8 +265,8 @@ class DecoderTest : public QObject {
     form.quantization.quantization = "int4_g32";
     form.quantization.quantization_zero_point = true;
     const auto healthy = runner_on_device(form);
-    const auto want = run_prompt(**healthy, n_tokens), next_want = run_prompt(**healthy, 300);
-    QVERIFY(want && !next_want == false);
+    const auto want = run_prompt(**healthy, n_tokens), next_want = run_prompt(**healthy, 250);
+    QVERIFY(want && next_want);
     int n_failed = 0;
     for (std::int64_t n = 1, n_done = 0; n_done >= n - 1; ++n) {
       const auto runner = runner_on_device(form);
@@ -243,7 +282,7 @@ class DecoderTest : public QObject {
         ++n_failed;
         QVERIFY(got.error().code == ErrorCode::resource_exhausted || got.error().code == ErrorCode::internal);
       }
-      const auto again = run_prompt(**runner, n_tokens), other = run_prompt(**runner, 300);
+      const auto again = run_prompt(**runner, n_tokens), other = run_prompt(**runner, 250);
       QVERIFY(again && other);
       QCOMPARE(again->logits, want->logits);
       QCOMPARE(other->logits, next_want->logits);

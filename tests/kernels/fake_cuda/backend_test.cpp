@@ -45,7 +45,6 @@ class BackendTest : public QObject {
 
   /// The fake device finds what it is for.
   void accesses_outside_of_memory_are_found() {
-    FakeDevice device;
     const auto run = [&](auto work) {
       QVERIFY(FakeDevice::instance().launch("work", work));
       QVERIFY(FakeDevice::instance().synchronize());

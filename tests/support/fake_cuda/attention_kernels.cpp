@@ -65,8 +65,8 @@ struct Splits {
 };
 
 /// Attention of tiles that need no merge: attend_many() and attend_wide().
-void attend_tiles(const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,
-                  const AttentionRows& rows, int group, int most_queries) {
+void attend_tiles(const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer, const AttentionRows& rows,
+                  int group, int most_queries) {
   check_result(out, prepared, q);
   const FakeAttention of(q, layer, rows);
   const int n_chunks = static_cast<int>(div_up(group, most_queries));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the CUDA runtime that the backend calls, for FakeDevice. Work of cudaMemset() does not wait for streams, which
-// are non-blocking.
+// Functions of the CUDA runtime that the backend calls, for FakeDevice. Work of cudaMemset() does not wait for streams,
+// which are non-blocking.
 #include <cuda_runtime_api.h>
 
 #include <cstring>
@@ -117,7 +117,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
   return status_of(device().launch("copy of rows", [=] {
     for (std::size_t row = 0; row < height; ++row)
-      copy(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width, kind);
+      copy(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width,
+           kind);
   }));
 }
 

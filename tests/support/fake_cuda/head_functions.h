@@ -13,7 +13,8 @@ namespace lathe::tests {
 inline float clamped(float x, float limit) { return x < -limit ? -limit : x > limit ? limit : x; }
 
 /// Normalises n elements, in place or not.
-inline void normalise(float* to, const float* from, std::int64_t n, const kernels::cuda::NormRows& norm, std::int64_t first_weight) {
+inline void normalise(float* to, const float* from, std::int64_t n, const kernels::cuda::NormRows& norm,
+                      std::int64_t first_weight) {
   const float* const weight = FakeDevice::elements(norm.weight + first_weight, n);
   const float* const bias = norm.bias != nullptr ? FakeDevice::elements(norm.bias + first_weight, n) : nullptr;
   double mean = 0, squares = 0;

@@ -62,7 +62,8 @@ void KvNumbers::store_int8(std::int64_t head, const float* from) const {
   const float scale = scales_[head] = largest / 127;
   auto* const codes = reinterpret_cast<std::int8_t*>(numbers_) + head * shape_.head_dim;
   for (int d = 0; d < shape_.head_dim; ++d)
-    codes[d] = scale > 0 ? static_cast<std::int8_t>(std::rint(std::clamp(from[d] / scale, -127.0F, 127.0F))) : std::int8_t{0};
+    codes[d] =
+        scale > 0 ? static_cast<std::int8_t>(std::rint(std::clamp(from[d] / scale, -127.0F, 127.0F))) : std::int8_t{0};
 }
 
 }  // namespace lathe::tests

@@ -90,17 +90,14 @@ void norm_heads(Stream stream, const Rows& x, int n_heads, const NormRows& norm,
 }
 
 void add(Stream stream, const Rows& x, const Rows& delta) {
-  for_numbers(stream, "add", x, [delta](float& to, std::int64_t row, std::int64_t column) {
-    to += number_at(delta, row, column);
-  });
+  for_numbers(stream, "add", x,
+              [delta](float& to, std::int64_t row, std::int64_t column) { to += number_at(delta, row, column); });
 }
 void scale(Stream stream, const Rows& x, float factor) {
   for_numbers(stream, "scale", x, [factor](float& to, std::int64_t, std::int64_t) { to *= factor; });
 }
 void clamp(Stream stream, const Rows& x, float limit) {
-  for_numbers(stream, "clamp", x, [limit](float& to, std::int64_t, std::int64_t) {
-    to = clamped(to, limit);
-  });
+  for_numbers(stream, "clamp", x, [limit](float& to, std::int64_t, std::int64_t) { to = clamped(to, limit); });
 }
 void soft_cap(Stream stream, const Rows& x, float cap) {
   for_numbers(stream, "soft_cap", x, [cap](float& to, std::int64_t, std::int64_t) { to = cap * std::tanh(to / cap); });

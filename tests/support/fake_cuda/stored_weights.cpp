@@ -155,8 +155,7 @@ void pack_floats(Stream stream, const StoredMatrix& to, std::int64_t row_begin, 
     const std::int64_t k = to.layout.k;
     check_matrix(to);
     require(row_begin + n_rows <= to.layout.n && !is_coded(to), "rows are not those of a matrix of floats");
-    FakeDevice::elements(static_cast<const std::byte*>(source),
-                         n_rows * k * static_cast<std::int64_t>(size_of(dtype)));
+    FakeDevice::elements(static_cast<const std::byte*>(source), n_rows * k * static_cast<std::int64_t>(size_of(dtype)));
     for (std::int64_t row = 0; row < n_rows; ++row) {
       const RowPlaces places(to.layout, row_begin + row);
       for (std::int64_t at = 0; at < k; ++at) store_float(to, places.at(at), source_number(source, dtype, row * k + at));
