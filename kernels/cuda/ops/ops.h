@@ -69,7 +69,7 @@ void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, cons
 /// With more rows the sums of two matrices do not fit into registers: two products are faster.
 inline constexpr std::int64_t kMaxGatedRows = kRowTile;
 /// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
-/// reads the weights once for each 64 rows.
+/// reads the weights once for each 32 rows, codes once for each 16.
 inline constexpr std::int64_t kMaxFewRows = 128;
 /// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles.
 void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
