@@ -36,6 +36,8 @@ struct DriverRows {
 class RunnerDriver {
  public:
   RunnerDriver(const std::string& path, const RunnerChoice& choice);
+  /// Drives a runner whose cache has blocks for 16 sequences. Requires: backend() is not called.
+  explicit RunnerDriver(std::unique_ptr<engine::ModelRunner> runner) : runner_(std::move(runner)) {}
 
   /// Logits of all new rows, row after row. Sequence s owns blocks s, s + 16, s + 32... so that contexts lie scattered.
   std::vector<std::vector<float>> step(const std::vector<DriverRows>& rows);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The self-test on the CUDA backend, whose kernels are those of the fake device: each operation is as the reference has it,
+// on a device with and without wgmma.
+#include <QTest>
+
+#include "kernels/api/selftest.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "tests/support/fake_cuda/fake_device.h"
+
+using namespace lathe::kernels;
+using namespace lathe::tests;
+
+class SelftestTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void every_operation_is_as_the_reference_has_it_data() {
+    QTest::addColumn<int>("major");
+    QTest::newRow("wgmma") << 9;
+    QTest::newRow("mma") << 10;
+  }
+  void every_operation_is_as_the_reference_has_it() {
+    QFETCH(int, major);
+    FakeDevice& device = FakeDevice::instance();
+    device.begin({.major = major});
+    {
+      cuda::CudaBackend backend(1);
+      for (const OpCheck& check : run_selftest(backend, {}, [](const OpCheck&) {}))
+        QVERIFY2(check.passed(), (check.op + ": " + std::to_string(check.max_error)).c_str());
+    }
+    QVERIFY2(device.violations().empty(), device.violations_text().c_str());
+    QCOMPARE(device.n_buffers(), std::size_t{0});
+    const auto& launches = device.launches();
+    for (const char* name : {"multiply_few", "multiply_gated", "multiply_plain", "attend_few", "attention", "finish_qkv"})
+      QVERIFY2(launches.contains(name), name);
+    for (const char* name : {"multiply_many", "sum_units", "attend_wide"}) QCOMPARE(launches.contains(name), major == 9);
+    QCOMPARE(launches.contains("multiply_many_mma"), major != 9);
+  }
+};
+
+QTEST_GUILESS_MAIN(SelftestTest)
+#include "selftest_test.moc"

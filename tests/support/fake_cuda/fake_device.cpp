@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/fake_cuda/fake_device.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/api/check.h"
+#include "kernels/cuda/ops/check.cuh"
+
+namespace lathe::tests {
+
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+}  // namespace
+
+FakeDevice& FakeDevice::instance() {
+  static FakeDevice device;
+  return device;
+}
+
+void FakeDevice::begin(const DeviceForm& form) {
+  LATHE_CHECK(buffers_.empty());
+  *this = FakeDevice();
+  form_ = form;
+}
+
+void* FakeDevice::allocate(std::size_t n_bytes, Memory kind) {
+  ++n_allocated_;
+  const std::size_t taken = kind == Memory::page_locked ? 0 : n_bytes;
+  if (is_lost_ || n_allocated_ == failing_ || taken > free_bytes()) return nullptr;
+  void* const data = std::aligned_alloc(kAlignment, (n_bytes + kAlignment - 1) / kAlignment * kAlignment);
+  LATHE_CHECK(data != nullptr);
+  std::memset(data, 255, n_bytes);
+  buffers_[static_cast<const std::byte*>(data)] = {n_bytes, kind};
+  n_used_ += taken;
+  return data;
+}
+
+bool FakeDevice::free(void* data, bool is_page_locked) {
+  const auto found = buffers_.find(static_cast<const std::byte*>(data));
+  if (found == buffers_.end() || (found->second.kind == Memory::page_locked) != is_page_locked) {
+    violations_.emplace_back("memory was freed that is no allocation");
+    return false;
+  }
+  if (!is_page_locked) n_used_ -= found->second.n_bytes;
+  std::memset(data, 255, found->second.n_bytes);
+  buffers_.erase(found);
+  std::free(data);
+  return true;
+}
+
+bool FakeDevice::launch(const char* name, std::function<void()> work) {
+  if (++n_launched_ == losing_) is_lost_ = true;
+  if (is_lost_) return false;
+  ++launches_[name];
+  queue_.push_back({name, std::move(work)});
+  return true;
+}
+
+bool FakeDevice::synchronize() {
+  if (is_lost_) {
+    queue_.clear();
+    return false;
+  }
+  for (const Work& work : std::exchange(queue_, {})) {
+    try {
+      work.run();
+    } catch (const DeviceFault& fault) {
+      violations_.push_back(std::string(work.name) + ": " + fault.what);
+    }
+  }
+  return true;
+}
+
+std::string FakeDevice::violations_text() const {
+  std::string text = std::to_string(violations_.size()) + " violations";
+  for (const std::string& one : violations_) {
+    text += "; " + one;
+    if (text.size() > 600) break;
+  }
+  return text;
+}
+
+void FakeDevice::require_range(const void* data, std::size_t n_bytes, std::size_t alignment) const {
+  const auto* const first = static_cast<const std::byte*>(data);
+  require(reinterpret_cast<std::uintptr_t>(data) % alignment == 0, "memory is not aligned");
+  if (n_bytes == 0) return;
+  auto found = buffers_.upper_bound(first);
+  require(found != buffers_.begin(), "memory is not allocated");
+  --found;
+  const auto offset = static_cast<std::size_t>(first - found->first);
+  require(offset < found->second.n_bytes, "memory is not allocated");
+  require(n_bytes <= found->second.n_bytes - offset, "an access goes beyond the end of an allocation");
+}
+
+void launch_kernel(CUstream_st* stream, const char* name, std::function<void()> kernel) {
+  LATHE_CHECK(stream != nullptr);
+  FakeDevice& device = FakeDevice::instance();
+  if (!device.launch(name, std::move(kernel))) kernels::cuda::check(cudaErrorIllegalAddress, "starting a kernel");
+}
+
+}  // namespace lathe::tests
