@@ -158,7 +158,7 @@ class FewWarp {
   }
 
   __device__ void load_weights(int t, int v) {
-    // What is not there multiplies zeros of x, so codes may be anything; other numbers might be infinite.
+    // Missing weights multiply zeros of x, so codes may be anything; other numbers might be infinite.
     if constexpr (F::kStorage == Storage::bf16 || F::kStorage == Storage::e4m3) {
       if (v * F::kVectorSteps >= n_left_) weights_[t][v] = make_uint4(0, 0, 0, 0);
     }
