@@ -156,7 +156,9 @@ class BackendTest : public QObject {
       std::rotate(rows.begin(), rows.begin() + i, rows.end());
       outs.push_back(numbered_rows(*backend_, kRows, 1));
     }
-    for (int step = 0; step < 3; ++step) {
+    std::int64_t n_allocated = 0;
+    for (int step = 0; step < 4; ++step) {
+      if (step == 3) n_allocated = device_.n_allocated();
       const std::span<const std::int32_t> known[] = {arrays[0], arrays[3]};
       if (is_in_step) backend_->begin_step(known);
       for (std::size_t i = 0; i < arrays.size(); ++i) backend_->gather_rows(outs[i].view(), from.view(), arrays[i]);
@@ -167,7 +169,80 @@ class BackendTest : public QObject {
       }
       for (auto& rows : arrays) std::rotate(rows.begin(), rows.begin() + 5, rows.end());
     }
+    QCOMPARE(device_.n_allocated(), n_allocated);  // the memory of the last steps is enough
     QVERIFY(!backend_->take_error());
+  }
+
+  /// Operations before a step, which were not waited for, keep their arrays.
+  void a_step_may_begin_while_operations_are_under_way() {
+    const RandomTensor from = numbered_rows(*backend_, 8, 4);
+    const RandomTensor before({3, 4}, backend_.get()), within({3, 4}, backend_.get()), after({3, 4}, backend_.get());
+    std::vector<std::int32_t> rows{1, 2, 5}, others{7, 6, 4};
+    backend_->gather_rows(before.view(), from.view(), rows);
+    const std::span<const std::int32_t> known[] = {others};
+    backend_->begin_step(known);
+    backend_->gather_rows(within.view(), from.view(), others);
+    backend_->finish();
+    others[0] = 0;
+    backend_->gather_rows(after.view(), from.view(), others);
+    backend_->finish();
+    QCOMPARE(before.view().row<float>(2)[0], 5.0F);
+    QCOMPARE(within.view().row<float>(0)[0], 7.0F);
+    QCOMPARE(after.view().row<float>(0)[0], 0.0F);
+  }
+
+  /// Work memory that is not reserved grows between two operations.
+  void work_memory_grows_while_operations_are_under_way() {
+    RandomNumbers numbers(3);
+    const auto matrix = packed(*backend_, WeightFormat::int4_g32_asym, RandomTensor(Dtype::f32, {40, 64}, numbers).view());
+    const RandomTensor x(Dtype::f32, {200, 64}, numbers, 1, backend_.get()), all({200, 40}, backend_.get());
+    backend_->linear(all.view(), x.view(), *matrix, {});
+    backend_->finish();
+    const auto other = std::make_unique<cuda::CudaBackend>(1);
+    std::vector<RandomTensor> parts;
+    const std::int64_t counts[] = {1, 3, 40, 200};
+    for (const std::int64_t n : counts) {
+      parts.emplace_back(std::initializer_list<std::int64_t>{n, 40}, other.get());
+      other->linear(parts.back().view(), x.view().rows(0, n), *matrix, {});
+    }
+    other->finish();
+    for (std::size_t i = 0; i < parts.size(); ++i) QVERIFY(same_bits(parts[i].view(), all.view().rows(0, counts[i])));
+  }
+
+  /// So many parts of contexts that their memory is used several times.
+  void attention_of_many_parts_is_done_in_several_runs() {
+    constexpr int kSeqs = 33, kRows = 48, kContext = 257, kHeads = 256, kDim = 64, kBlock = 16,
+                  kBlocks = kContext / kBlock + 1;
+    RandomNumbers numbers(3);
+    const auto reference = make_reference_backend();
+    const KvShape shape{.n_layers = 1,
+                        .n_kv_heads = kHeads,
+                        .head_dim = kDim,
+                        .block_size = kBlock,
+                        .n_blocks = kBlocks,
+                        .dtype = Dtype::bf16};
+    const RandomTensor k(Dtype::f32, {kContext, kHeads * kDim}, numbers, 1, backend_.get()),
+        v(Dtype::f32, {kContext, kHeads * kDim}, numbers, 1, backend_.get()),
+        q(Dtype::f32, {kRows, kHeads * kDim}, numbers, 1, backend_.get());
+    std::vector<std::int32_t> slots(kContext), starts, contexts(kSeqs, kContext), tables;
+    std::iota(slots.begin(), slots.end(), 0);
+    // The last sequence has 16 rows, which take as much space as those of each other one are given.
+    for (int i = 0; i < kSeqs; ++i) starts.push_back(i);
+    starts.push_back(kRows);
+    for (std::size_t seq = 0; seq < contexts.size(); ++seq)
+      for (int block = 0; block < kBlocks; ++block) tables.push_back(block);
+    const AttentionBatch batch{
+        .n_seqs = kSeqs, .query_start = starts, .context_len = contexts, .block_tables = tables, .max_blocks = kBlocks};
+    const RandomTensor want({kRows, kHeads * kDim}, backend_.get()), got({kRows, kHeads * kDim}, backend_.get());
+    for (Backend* of : {static_cast<Backend*>(backend_.get()), reference.get()}) {
+      const Buffer memory = of->allocate(of->kv_layer_bytes(shape));
+      const KvLayer layer{.data = memory.data(), .shape = shape};
+      of->kv_write(layer, k.view(), v.view(), slots);
+      of->attention((of == reference.get() ? want : got).view(), q.view(), kHeads, layer, batch, {.scale = 0.125F});
+      of->finish();
+    }
+    QVERIFY(device_.launches().at("attend_few") > 1);
+    QVERIFY(relative_error(got.view(), want.view()) < 1e-4);
   }
 
   /// An array that changes between two operations, with the same address.
@@ -203,6 +278,12 @@ class BackendTest : public QObject {
     QCOMPARE(of_large.row<float>(4)[0], 4.0F);
     QCOMPARE(of_large.row<float>(7)[49], 7.0F);
     QCOMPARE(large.view().row<float>(7)[0], 14.0F);
+    const RandomTensor larger = numbered_rows(*backend_, 500, 100);
+    for (const RandomTensor* rows : {&small, &larger}) {
+      static_cast<void>(backend_->download(rows->view(), {}));
+      static_cast<void>(backend_->arg_max(rows->view()));
+    }
+    backend_->finish();
   }
 
   void missing_memory_of_an_operation_is_an_error() {
