@@ -67,6 +67,7 @@ DeviceState CudaBackend::device_state() const {
 Buffer CudaBackend::allocate(std::size_t n_bytes) {
   Buffer buffer;
   failures_.run("allocate", [&] { buffer = allocate_managed(n_bytes); });
+  if (buffer.data() != nullptr) shared_.emplace_back(static_cast<std::byte*>(buffer.data()), n_bytes);
   return buffer;
 }
 
@@ -94,6 +95,8 @@ void CudaBackend::finish() {
 }
 
 void CudaBackend::begin_step(std::span<const std::span<const std::int32_t>> arrays) {
+  for (const std::span<std::byte> memory : shared_) move_to_device(stream_, memory.data(), memory.size());
+  shared_.clear();
   failures_.run("begin_step", [&] { arrays_.begin_step(arrays); });
 }
 

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "kernels/api/backend.h"
 #include "kernels/cuda/cuda_attention.h"
@@ -92,6 +94,7 @@ class CudaBackend final : public Backend {
   StepArrays arrays_;
   CudaAttention attention_;
   PinnedBuffer downloaded_, best_ids_;
+  std::vector<std::span<std::byte>> shared_;  ///< memory of allocate() since the last step: the host has filled it
 };
 
 }  // namespace lathe::kernels::cuda

@@ -49,6 +49,17 @@ Buffer allocate_managed(std::size_t n_bytes) {
   return zeroed_buffer(n_bytes, [](void** data, std::size_t n) { return cudaMallocManaged(data, n); });
 }
 
+void move_to_device(Stream stream, void* data, std::size_t n_bytes) {
+  constexpr int kDevice = 0;
+#if CUDART_VERSION >= 13000
+  const cudaMemLocation device{.type = cudaMemLocationTypeDevice, .id = kDevice};
+  const cudaError_t status = cudaMemPrefetchAsync(data, n_bytes, device, 0, stream);
+#else
+  const cudaError_t status = cudaMemPrefetchAsync(data, n_bytes, kDevice, stream);
+#endif
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 Buffer allocate_on_device(std::size_t n_bytes) {
   return zeroed_buffer(n_bytes, [](void** data, std::size_t n) { return cudaMalloc(data, n); });
 }

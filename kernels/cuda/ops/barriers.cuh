@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers in shared memory (mbarrier), and loads of what is read once. Addresses of barriers are those of shared memory.
-// Source: PTX ISA, "Asynchronous Data Movement and Conversion Instructions".
+// Barriers in shared memory (mbarrier), the copies that complete on them, and loads of what is read once. Addresses of
+// barriers are those of shared memory. Source: PTX ISA, "Asynchronous Data Movement and Conversion Instructions".
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,15 @@ __device__ inline void init_barrier(unsigned barrier, unsigned n_arrivals) {
 }
 __device__ inline void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
+}
+/// Makes this thread's init_barrier() visible to asynchronous copies.
+__device__ inline void order_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+}
+/// Arrives; the phase also waits for `n_bytes` of copies.
+__device__ inline void arrive_expecting(unsigned barrier, unsigned n_bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(n_bytes) : "memory");
 }
 /// True once the phase of that parity has completed; may suspend the thread for a while.
 __device__ inline bool has_completed(unsigned barrier, unsigned parity) {
@@ -36,6 +45,16 @@ __device__ inline std::uint64_t read_once_policy() {
   asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;\n" : "=l"(policy));
   return policy;
 }
+/// Copies from global to shared memory; `barrier` counts the bytes as they arrive. Requires: addresses and n_bytes are
+/// multiples of 16.
+__device__ inline void copy_bulk(unsigned to, const void* from, unsigned n_bytes, unsigned barrier, std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;\n" ::"r"(
+          to),
+      "l"(from), "r"(n_bytes), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
 /// Loads 16 bytes that no kernel of a step writes, if `at` < `end`; else `to` stays as it is.
 __device__ inline void load_once(uint4& to, const void* from, int at, int end, std::uint64_t policy) {
   asm volatile(

@@ -104,13 +104,22 @@ __device__ inline void nibbles_to_bf16(std::uint32_t (&a)[4], std::uint32_t eigh
 
 /// The same through a table of pairs; codes j and j + 4 of `eight` are a pair. `table`: that of this thread.
 __device__ inline void nibbles_by_table(std::uint32_t (&a)[4], std::uint32_t eight, const std::uint32_t* table) {
-  constexpr std::uint32_t kLow = 0x0f0f0f0fU;
-  const std::uint32_t even = (eight & kLow) | (eight >> 12 & ~kLow);      // pairs 0 and 2 in two bytes
-  const std::uint32_t odd = (eight >> 4 & kLow) | (eight >> 16 & ~kLow);  // pairs 1 and 3
-  a[0] = table[(even & 0xffU) * kWarp];
-  a[1] = table[(odd & 0xffU) * kWarp];
-  a[2] = table[(even >> 8 & 0xffU) * kWarp];
-  a[3] = table[(odd >> 8 & 0xffU) * kWarp];
+  // Pairs 0 and 2, and 1 and 3, in the two lower bytes of a word.
+  const auto two_pairs = [](std::uint32_t low, std::uint32_t high) {
+    std::uint32_t pairs = 0;
+    asm("lop3.b32 %0, %1, %2, %3, 0xe4;\n" : "=r"(pairs) : "r"(low), "r"(high), "r"(0x0f0f0f0fU));  // low bits, else high
+    return pairs;
+  };
+  const std::uint32_t even = two_pairs(eight, eight >> 12), odd = two_pairs(eight >> 4, eight >> 16);
+  // Addresses of shared memory as numbers: one multiplication and addition for each entry.
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(table));
+  const auto load = [&](std::uint32_t& to, std::uint32_t entry) {
+    asm volatile("ld.shared.u32 %0, [%1];\n" : "=r"(to) : "r"(entry * (kWarp * 4) + at));
+  };
+  load(a[0], even & 0xffU);
+  load(a[1], odd & 0xffU);
+  load(a[2], __byte_perm(even, 0, 0x4441));
+  load(a[3], __byte_perm(odd, 0, 0x4441));
 }
 
 /// Two of the four codes of 8 bits, from the code at 2 kPair.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with few rows, at the speed of memory. One block of threads stays on each multiprocessor. Its warps form teams; a
 // team takes one group of tiles (16 outputs each) after the other. A chunk is up to 256 of k of a group; chunks go to the
-// warps of a team in turn. A warp loads the weights of its next chunk into the registers that the multiplied ones leave, and
-// begins before the kernel before it in the stream ends. It sums each unit of its chunk by itself; when its turn comes it
-// takes the totals from the warp that has the chunk before, adds its sums in order, and hands the totals on. So each output
-// is added in the order of k, whatever the number of rows, warps and teams.
+// warps of a team in turn. Codes of its next chunk a warp loads into the registers that the multiplied ones leave, bf16
+// weights into a ring in shared memory (few_ring.cuh); it begins before the kernel before it in the stream ends. It sums
+// each unit of its chunk by itself; when its turn comes it takes the totals from the warp that has the chunk before, adds
+// its sums in order, and hands the totals on. So each output is added in the order of k, whatever the number of rows, warps
+// and teams.
 #pragma once
 
 #include <algorithm>
@@ -13,48 +14,11 @@
 #include "kernels/cuda/ops/barriers.cuh"
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/exact_weights.cuh"
+#include "kernels/cuda/ops/few_ring.cuh"
+#include "kernels/cuda/ops/few_shape.cuh"
 #include "kernels/cuda/ops/launch.cuh"
 
 namespace lathe::kernels::cuda {
-
-/// Matrices in tiles, and x. Two matrices have the same layout.
-struct FewProduct {
-  const std::byte* weights[2];
-  const std::byte* scales[2];
-  const uint2* x;
-  int n_rows;
-  int n_steps;
-  int n_tiles;
-  int n_scale_groups;
-  int group_shift;  ///< log2 of the k of a group; 31: one group for the whole row
-  CodeConstants constants;
-};
-
-/// Division of a product among warps. kTiles: tiles of 16 outputs of a warp; kWarps: most warps of a block.
-template <int kRowTilesOf, int kTilesOf, int kWarpsOf, int kMostSumsOf, int kAheadOf>
-struct FewCut {
-  static constexpr int kRowTiles = kRowTilesOf, kTiles = kTilesOf, kWarps = kWarpsOf;
-  static constexpr int kMostSums = kMostSumsOf;  ///< fragments of sums that registers hold
-  static constexpr int kAhead = kAheadOf;        ///< steps of x that are loaded ahead
-  static constexpr int kThreads = kWarps * kWarp;
-};
-
-template <class F, class C>
-struct FewSizes {
-  /// Units of a chunk: as many as registers hold the sums of, and the weights of all tiles (but at least one).
-  static constexpr int kMostUnits = (F::kHasOffset ? C::kMostSums / 2 : C::kMostSums) / (C::kTiles * C::kRowTiles);
-  static constexpr int kMostSteps = std::min({kChunk / kStep, F::kUnitSteps * kMostUnits, 8 / C::kTiles * F::kVectorSteps});
-  static constexpr int kChunkSteps = std::max({kQuad / kStep, F::kUnitSteps, kMostSteps});
-  static constexpr int kUnits = kChunkSteps / F::kUnitSteps;
-  static constexpr int kVectors = kChunkSteps / F::kVectorSteps;
-  static constexpr int kAhead = std::min(C::kAhead, kChunkSteps);
-  static constexpr int kMailBytes = C::kTiles * C::kRowTiles * kWarp * 16;  // of a team
-  static constexpr int kTableBytes = F::kHasBook ? kPairTableBytes : 0;
-  /// More than half of a multiprocessor's, so that each has one block.
-  static constexpr std::size_t kSharedBytes = 116 << 10;
-  static_assert(kTableBytes + C::kWarps * (kMailBytes + 8) <= kSharedBytes);
-  static_assert(kChunkSteps % F::kUnitSteps == 0 && kChunkSteps % F::kVectorSteps == 0 && kChunkSteps % kAhead == 0);
-};
 
 template <class C>
 using FewTotals = float[C::kTiles][C::kRowTiles][4];
@@ -92,28 +56,27 @@ static __device__ const uint2 no_x[4 * kWarp] = {};
 template <class F, class C, class End>
 class FewWarp {
   using S = FewSizes<F, C>;
+  using Ring = WeightRing<F, C, End::kMatrices>;
   static constexpr int kMatrixTiles = C::kTiles / End::kMatrices;
+  static constexpr bool kHasRing = C::kStages > 0;
 
  public:
   __device__ FewWarp(const FewProduct& product, int n_teams, unsigned char* shared)
-      : in_(product),
-        n_teams_(n_teams),
-        lane_(threadIdx.x % kWarp),
-        policy_(read_once_policy()) {
+      : in_(product), lane_(threadIdx.x % kWarp), policy_(read_once_policy()), ring_(nullptr, 0, {}) {
     const int warp = threadIdx.x / kWarp, n_warps = blockDim.x / kWarp;
-    const int team = warp % n_teams, rank = warp / n_teams, team_size = n_warps / n_teams;
+    const int team = warp % n_teams, rank = warp / n_teams;
     turns_ = {.n_chunks = (product.n_steps + S::kChunkSteps - 1) / S::kChunkSteps,
               .n_groups = (product.n_tiles + kMatrixTiles - 1) / kMatrixTiles,
-              .n_clusters = static_cast<int>(gridDim.x) * n_teams,
-              .cluster_size = 1,
-              .n_warps = team_size};
-    table_ = reinterpret_cast<std::uint32_t*>(shared);
-    unsigned char* const after = shared + S::kTableBytes;
+              .n_teams = static_cast<int>(gridDim.x) * n_teams,
+              .n_warps = n_warps / n_teams};
+    use_ = turns_.first_of(team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x), rank);
+    table_ = reinterpret_cast<std::uint32_t*>(shared + S::kRingsBytes);
+    unsigned char* const after = shared + S::kRingsBytes + S::kTableBytes;
     mail_ = reinterpret_cast<float4*>(after + team * S::kMailBytes) + lane_;
     const unsigned barriers = shared_address(after + C::kWarps * S::kMailBytes);
     ready_ = barriers + 8 * warp;
-    ready_of_next_ = barriers + 8 * ((rank + 1) % team_size * n_teams + team);
-    use_ = turns_.first_of(team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x), {0, rank});
+    ready_of_next_ = barriers + 8 * (turns_.successor(rank) * n_teams + team);
+    ring_ = Ring(shared + warp * (C::kStages * S::kStageBytes), barriers + 8 * (C::kWarps + warp * C::kStages), use_);
     is_first_ = rank == 0;
 #pragma unroll
     for (int r = 0; r < C::kRowTiles; ++r) {
@@ -126,12 +89,16 @@ class FewWarp {
   __device__ void begin() {
     if (lane_ == 0) init_barrier(ready_, 1);
     aim(use_);
+    if constexpr (kHasRing) {
+      ring_.begin(in_, turns_);
+    } else {
 #pragma unroll
-    for (int t = 0; t < C::kTiles; ++t) {
+      for (int t = 0; t < C::kTiles; ++t) {
 #pragma unroll
-      for (int v = 0; v < S::kVectors; ++v) {
-        weights_[t][v] = make_uint4(0, 0, 0, 0);
-        load_weights(t, v);
+        for (int v = 0; v < S::kVectors; ++v) {
+          weights_[t][v] = make_uint4(0, 0, 0, 0);
+          load_weights(t, v);
+        }
       }
     }
     load_scales();
@@ -144,9 +111,9 @@ class FewWarp {
     while (turns_.is_there(use_)) {
       const ChunkOfGroup next = turns_.next_of_warp(use_);
       aim(next);
+      keep_scales();
       multiply_chunk(next);
       take_turn(end);
-      load_scales();
       use_ = next;
     }
   }
@@ -154,7 +121,6 @@ class FewWarp {
  private:
   const FewProduct& in_;
   ChunkTurns turns_;
-  int n_teams_;
   int lane_;
   std::uint64_t policy_;
   float4* mail_;
@@ -168,11 +134,12 @@ class FewWarp {
   int n_left_ = 0;  ///< steps from its first one on
   const std::byte *weights_from_[C::kTiles], *scales_from_[C::kTiles];
 
+  Ring ring_;
   uint4 weights_[C::kTiles][S::kVectors];
   uint2 x_[S::kAhead][C::kRowTiles];
   float sums_[S::kUnits][C::kTiles][C::kRowTiles][4];
   float x_sums_[F::kHasOffset ? S::kUnits : 1][C::kRowTiles][4];
-  StoredScales<F::kScales> scales_[S::kUnits][C::kTiles];
+  StoredScales<F::kScales> scales_[S::kScalesOfThread][C::kTiles], loaded_scales_[S::kScalesOfThread][C::kTiles];
 
   /// Chooses the chunk of the next loads.
   __device__ void aim(ChunkOfGroup at) {
@@ -184,32 +151,49 @@ class FewWarp {
       weights_from_[t] =
           in_.weights[matrix] + (static_cast<std::int64_t>(tile) * in_.n_steps + first) * F::kStepBytes + lane_ * 16;
       if constexpr (F::kHasCodes)
-        scales_from_[t] = in_.scales[matrix] +
-                          (static_cast<std::int64_t>(tile) * in_.n_scale_groups + (first * kStep >> in_.group_shift)) * F::kScaleBytes +
-                          lane_ / 4 * (F::kScaleBytes / 8);
+        scales_from_[t] =
+            in_.scales[matrix] +
+            (static_cast<std::int64_t>(tile) * in_.n_scale_groups + (first * kStep >> in_.group_shift)) * F::kScaleBytes;
     }
   }
 
   __device__ void load_weights(int t, int v) {
-    // What is not there multiplies zeros of x, so codes may be anything; other numbers might be infinite.
+    // Missing weights multiply zeros of x, so codes may be anything; other numbers might be infinite.
     if constexpr (F::kStorage == Storage::bf16 || F::kStorage == Storage::e4m3) {
       if (v * F::kVectorSteps >= n_left_) weights_[t][v] = make_uint4(0, 0, 0, 0);
     }
     load_once(weights_[t][v], weights_from_[t] + v * 512, v * F::kVectorSteps, n_left_, policy_);
   }
 
+  /// Loads scales of the chunk; those of units that are not there are zeros.
   __device__ void load_scales() {
     if constexpr (F::kHasCodes) {
+      const int n_there = (n_left_ + F::kUnitSteps - 1) / F::kUnitSteps * 8;
 #pragma unroll
       for (int t = 0; t < C::kTiles; ++t) {
 #pragma unroll
-        for (int u = 0; u < S::kUnits; ++u) {
-          scales_[u][t] = {};
-          if (u * F::kUnitSteps < n_left_)
-            scales_[u][t] = *reinterpret_cast<const StoredScales<F::kScales>*>(scales_from_[t] + u * F::kScaleBytes);
+        for (int i = 0; i < S::kScalesOfThread; ++i) {
+          const int at = i * kWarp + lane_;
+          loaded_scales_[i][t] = {};
+          if (at < n_there && at < S::kUnits * 8)
+            loaded_scales_[i][t] = reinterpret_cast<const StoredScales<F::kScales>*>(scales_from_[t])[at];
         }
       }
     }
+  }
+
+  __device__ void keep_scales() {
+#pragma unroll
+    for (int i = 0; i < S::kScalesOfThread * C::kTiles; ++i) (&scales_[0][0])[i] = (&loaded_scales_[0][0])[i];
+  }
+  /// The scales of this thread's rows for unit u of the chunk that is multiplied.
+  __device__ Scales scales_of(int u, int t) const {
+    StoredScales<F::kScales> scales = scales_[u / 4][t];
+    auto* const words = reinterpret_cast<std::uint32_t*>(&scales);
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(sizeof(scales) / 4); ++i)
+      words[i] = __shfl_sync(~0U, words[i], u % 4 * 8 + lane_ / 4);
+    return scales.widened();
   }
 
   /// Loads x of the kQuad from `step` on; steps that are not there are zeros.
@@ -245,7 +229,9 @@ class FewWarp {
 
   template <int kStepOf>
   __device__ void multiply_step(int first, int first_of_next) {
-    constexpr int kUnit = kStepOf / F::kUnitSteps, kSlot = kStepOf % S::kAhead, kVector = kStepOf / F::kVectorSteps;
+    if constexpr (kHasRing && kStepOf % S::kVectors == 0) ring_.take(weights_, in_.n_steps - first - kStepOf, in_, turns_);
+    constexpr int kUnit = kStepOf / F::kUnitSteps, kSlot = kStepOf % S::kAhead,
+                  kVector = kStepOf / F::kVectorSteps % S::kVectors;
     if constexpr (F::kHasOffset) {
       constexpr std::uint32_t kOnes[4] = {0x3f803f80U, 0x3f803f80U, 0x3f803f80U, 0x3f803f80U};
 #pragma unroll
@@ -257,8 +243,9 @@ class FewWarp {
       exact_fragment<F, kStepOf % F::kVectorSteps>(a, weights_[t][kVector], in_.constants, table_ + lane_);
 #pragma unroll
       for (int r = 0; r < C::kRowTiles; ++r) multiply_add(sums_[kUnit][t][r], a, x_[kSlot][r]);
-      if constexpr (kStepOf % F::kVectorSteps == F::kVectorSteps - 1) load_weights(t, kVector);
+      if constexpr (!kHasRing && kStepOf % F::kVectorSteps == F::kVectorSteps - 1) load_weights(t, kVector);
     }
+    if constexpr (kStepOf == S::kChunkSteps / 2 - 1) load_scales();
     constexpr int kPiece = std::min(4, S::kAhead);
     if constexpr (kStepOf % kPiece == kPiece - 1) {
       constexpr int kNext = kStepOf + 1 - kPiece + S::kAhead;
@@ -272,14 +259,16 @@ class FewWarp {
 #pragma unroll
     for (int u = 0; u < S::kUnits; ++u) {
 #pragma unroll
-      for (int t = 0; t < C::kTiles; ++t) scales[u][t] = scales_[u][t].widened();
+      for (int t = 0; t < C::kTiles; ++t) {
+        if constexpr (F::kHasCodes) scales[u][t] = scales_of(u, t);
+      }
     }
+    const bool is_last = turns_.is_last_of_group(use_), hands_on = lane_ == 0 && turns_.has_next(use_);
     if (!is_first_) {
       wait(ready_, turn_parity_);
       turn_parity_ ^= 1;
     }
     is_first_ = false;
-    const bool is_last = turns_.is_last_of_group(use_);
     FewTotals<C> total;
 #pragma unroll
     for (int t = 0; t < C::kTiles; ++t) {
@@ -295,7 +284,7 @@ class FewWarp {
       }
     }
     __syncwarp();
-    if (lane_ == 0 && turns_.has_next(use_)) arrive(ready_of_next_);
+    if (hands_on) arrive(ready_of_next_);
     if (is_last) end.template store<C>(total, use_.group, lane_);
   }
 
@@ -331,7 +320,7 @@ inline int n_processors() {
 
 /// Launches multiply_few_rows(). `end`: what becomes of the totals.
 template <class F, class C, class End>
-void launch_few(Stream stream, const FewProduct& product, const End& end, int teams = 0) {
+void launch_few(Stream stream, const FewProduct& product, const End& end) {
   using S = FewSizes<F, C>;
   const auto kernel = multiply_few_rows<F, C, End>;
   [[maybe_unused]] static const bool is_prepared = [&] {
@@ -341,7 +330,8 @@ void launch_few(Stream stream, const FewProduct& product, const End& end, int te
   }();
   const auto n_groups = div_up(product.n_tiles, C::kTiles / End::kMatrices);
   const auto n_blocks = std::min<std::int64_t>(n_groups, n_processors());
-  const int n_teams = teams > 0 ? teams : few_teams(static_cast<int>(div_up(n_groups, n_blocks)), C::kWarps);
+  // Turns of bf16, which has one unit in a chunk, do not hold up one team.
+  const int n_teams = C::kStages > 0 ? 1 : teams_of_block(static_cast<int>(div_up(n_groups, n_blocks)), C::kWarps);
   const dim3 grid(static_cast<unsigned>(n_blocks)), block(C::kWarps / n_teams * n_teams * kWarp);
   launch_dependent(kernel, grid, block, S::kSharedBytes, stream, product, end, n_teams);
 }

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with few rows: the division among warps for each form of weights and number of rows.
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cuda/ops/few_product.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {
 
-// Most row tiles of one launch: sums of more do not fit into registers.
+// Most row tiles of one launch. For 32 rows codes are read twice: the sums of their units take too many registers.
 template <class F>
-constexpr int kMostRowTiles = F::kHasCodes ? 4 : 8;
+constexpr int kMostRowTiles = F::kHasCodes ? 2 : 4;
 
-// Up to 8 rows, 16, 32 and 64. More row tiles need more registers, so fewer warps.
-template <int kRowTiles>
-using CutOf = FewCut<kRowTiles, 1, kRowTiles <= 2 ? 16 : 8, kRowTiles <= 2 ? 8 : 16, kRowTiles == 1 ? 8 : kRowTiles <= 4 ? 4 : 2>;
+// Up to 8 rows, 16 and 32. Two tiles of bf16 share what is loaded of x.
+template <class F, int kRowTiles>
+struct CutOf;
+template <class F>
+struct CutOf<F, 1> : std::conditional_t<F::kHasCodes, FewCut<1, 1, 16, 8, 4>, FewCut<1, 2, 8, 8, 4, 4>> {};
+template <class F>
+struct CutOf<F, 2> : std::conditional_t<F::kHasCodes, FewCut<2, 1, 16, 8, 4>, FewCut<2, 2, 8, 16, 4>> {};
+template <class F>
+struct CutOf<F, 4> : FewCut<4, 2, 8, 16, 4> {};
 
 template <class F>
 void launch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
@@ -26,10 +33,9 @@ void launch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatr
                         .n_rows = static_cast<int>(n_rows),
                         .n_outputs = static_cast<int>(matrix.layout.n),
                         .bias = bias};
-    if (n_rows <= kRowTile) launch_few<F, CutOf<1>>(stream, product, end);
-    else if (n_rows <= 2 * kRowTile) launch_few<F, CutOf<2>>(stream, product, end);
-    else if (n_rows <= 4 * kRowTile) launch_few<F, CutOf<4>>(stream, product, end);
-    else if constexpr (kMostRowTiles<F> > 4) launch_few<F, CutOf<8>>(stream, product, end);
+    if (n_rows <= kRowTile) launch_few<F, CutOf<F, 1>>(stream, product, end);
+    else if (n_rows <= 2 * kRowTile) launch_few<F, CutOf<F, 2>>(stream, product, end);
+    else if constexpr (kMostRowTiles<F> > 2) launch_few<F, CutOf<F, 4>>(stream, product, end);
   }
 }
 

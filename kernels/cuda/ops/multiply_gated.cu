@@ -2,6 +2,7 @@
 // The products of an MLP with gate and up for few rows, in one launch: a warp has the same outputs of both, and writes
 // act(gate) * up as the prepared input of down, with the bits of multiply_few() and prepare_activated().
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cuda/ops/activations.cuh"
 #include "kernels/cuda/ops/few_product.cuh"
@@ -61,7 +62,8 @@ void launch(Stream stream, const PreparedX& to, const PreparedX& x, const GatedM
                        .gate_bias = in.gate_bias,
                        .up_bias = in.up_bias,
                        .activation = in.activation};
-  launch_few<F, FewCut<1, 2, F::kHasCodes ? 16 : 8, 8, 8>>(stream, product, end);
+  using Cut = std::conditional_t<F::kHasCodes, FewCut<1, 2, 16, 8, 4>, FewCut<1, 2, 8, 8, 4, 4>>;
+  launch_few<F, Cut>(stream, product, end);
 }
 
 }  // namespace

@@ -70,10 +70,10 @@ bool are_gated_together(const StoredMatrix& gate, const StoredMatrix& up);
 void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in);
 /// With more rows the sums of two matrices do not fit into registers: two products are faster.
 inline constexpr std::int64_t kMaxGatedRows = kRowTile;
-/// Most rows of a call of multiply_few(), which reads the weights again for each 32 or 64 of them.
+/// Most rows of a call of multiply_few(), which reads the weights again for each 32 of them, codes for each 16.
 inline constexpr std::int64_t kMaxFewRows = 128;
 /// Rows up to which multiply_few() is faster than multiply_many(). The products of a layer of Llama 3 8B take on an H200, in
-/// us, in bf16 135 for 32 rows and 218 for 64 by multiply_few(), and 167 for 64 by multiply_many(); in int4_g32 172 and 331,
+/// us, in bf16 133 for 32 rows and 263 for 64 by multiply_few(), and 167 for 64 by multiply_many(); in int4_g32 163 and 321,
 /// and 229.
 inline constexpr std::int64_t kMostFewRows = 32;
 /// True if the device has wgmma, which takes x in blocks.

@@ -112,6 +112,12 @@ cudaError_t cudaMemset(void* data, int value, std::size_t n_bytes) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n_bytes, cudaMemcpyKind kind, cudaStream_t) {
   return status_of(device().launch("copy", [=] { copy(to, from, n_bytes, kind); }));
 }
+/// All memory is the host's: there is nothing to move.
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t) { return cudaSuccess; }
+#else
+cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t) { return cudaSuccess; }
+#endif
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                               std::size_t height, cudaMemcpyKind kind, cudaStream_t) {
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
