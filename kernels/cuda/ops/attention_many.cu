@@ -23,6 +23,27 @@ constexpr bool kHasWide = true;
 constexpr bool kHasWide = false;
 #endif
 
+/// Tokens that the queries of a warp attend to.
+struct SeenTokens {
+  int some_first, some_last;  ///< that some query attends to
+  int all_first, all_last;    ///< that all queries attend to
+
+  /// `end`: the end of the tokens of the block.
+  __device__ SeenTokens(const AttentionRows& rows, const TileQueries& tile, int first_query, int end)
+      : some_first(end), some_last(-1), all_first(end), all_last(-1) {
+    if (first_query >= tile.n_queries) return;
+    const int last_query = min(first_query + kQueryTile, tile.n_queries) - 1;
+    some_first = tile.first_from(rows, first_query);
+    some_last = tile.last_to(rows, last_query);
+    all_first = tile.first_from(rows, last_query);
+    all_last = tile.last_to(rows, first_query);
+  }
+  /// True if no query attends to the window that begins at `token`.
+  __device__ bool miss(int token) const { return token > some_last || token + kScoreWindow <= some_first; }
+  /// True if each query attends to all of it.
+  __device__ bool cover(int token) const { return token >= all_first && token + kScoreWindow - 1 <= all_last; }
+};
+
 /// The body of attend_tiles().
 template <class T, int kDim, bool kIsPlain>
 __device__ void attend_tile(const Rows& out, const PreparedX& prepared, const Rows& q, const KvHalf<T>& k,
@@ -58,16 +79,10 @@ __device__ void attend_tile(const Rows& out, const PreparedX& prepared, const Ro
   };
   copy_next();
 
-  const int first_query = warp * kQueryTile, last_query = min(first_query + kQueryTile, tile.n_queries) - 1;
-  const bool has_queries = first_query < tile.n_queries;
   WarpQueries<T, kDim> mine;
-  mine.find(rows, tile, first_query);
+  mine.find(rows, tile, warp * kQueryTile);
   mine.load(q);
-  // Tokens that some query of the warp attends to, and those that all attend to.
-  const int some_first = has_queries ? tile.first_from(rows, first_query) : end;
-  const int some_last = has_queries ? tile.last_to(rows, last_query) : -1;
-  const int all_first = has_queries ? tile.first_from(rows, last_query) : end;
-  const int all_last = has_queries ? tile.last_to(rows, first_query) : -1;
+  const SeenTokens seen(rows, tile, warp * kQueryTile, end);
   PartSums<kDim> part;
   part.clear();
   Total<kDim> total(reinterpret_cast<char*>(memory) + kStages * 2 * Layout::kBytes);
@@ -79,12 +94,11 @@ __device__ void attend_tile(const Rows& out, const PreparedX& prepared, const Ro
     copy_next();
     const std::uint32_t keys = ring + stage * 2 * Layout::kBytes;
     stage ^= 1;
-    if (token > some_last || token + kScoreWindow <= some_first) continue;
+    if (seen.miss(token)) continue;
     float scores[kScoreWindow / 8][4];
     std::uint32_t weights[kScoreWindow / 16][4];
     multiply_keys<T, kDim>(scores, mine.fragments, keys);
-    score_window<kIsPlain>(scores, mine.queries, mine.slopes, rows, token,
-                           token < all_first || token + kScoreWindow - 1 > all_last);
+    score_window<kIsPlain>(scores, mine.queries, mine.slopes, rows, token, !seen.cover(token));
     weigh_window<T, kDim>(weights, scores, part, scoring.unit);
     multiply_values<T, kDim>(part.values, weights, keys + Layout::kBytes);
   }
