@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with many rows by mma.sync, for devices without wgmma: a block of threads has 128 outputs and 128 rows, which pass
-// through shared memory in stages of 64 k. Sums have the same bits as in multiply_few(): each chunk of 256 k is summed
+// Products with many rows by mma.sync, for devices without wgmma: a block of threads has 128 outputs and 128 rows, which
+// pass through shared memory in stages of 64 k. Sums have the same bits as in multiply_few(): each chunk of 256 k is summed
 // separately, and chunks are added in order.
 #include "kernels/cuda/ops/launch.cuh"
 
