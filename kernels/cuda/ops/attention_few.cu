@@ -97,7 +97,7 @@ __device__ void multiply_items(const FewMemory<kDim>& memory, const Rows& out, c
   constexpr int kSpan = FewMemory<kDim>::kSpan;
   ItemProducts<T, kDim, kIsPlain> products(memory, rows);
   wait_for_previous();
-  meet<kCompute>();  // the first queries are there
+  synchronize<kCompute>();  // the first queries are there
   int count = 0;
   for (int n = 0; has_item(work, n); ++n) {
     const ItemWork& item = memory.item(n);
@@ -106,15 +106,15 @@ __device__ void multiply_items(const FewMemory<kDim>& memory, const Rows& out, c
     for (int token = begin / kSpan * kSpan; token < item.end; token += kSpan) {
       const int first = count + (token - begin) / kScoreWindow;
       products.score(item, n, token, first);
-      meet<kCompute>();
+      synchronize<kCompute>();
       products.weigh();
-      meet<kMultiply>();
+      synchronize<kMultiply>();
       products.add_values(item, token, first);
     }
     count += (item.end - begin + kScoreWindow - 1) / kScoreWindow;
     item.n_parts == 1 ? products.finish(out, prepared) : products.keep(item, work);
   }
-  meet<kCompute>();
+  synchronize<kCompute>();
 }
 
 /// Queries of an item on their way to shared memory, pairs of elements spread over the threads that merge; missing queries
@@ -203,11 +203,11 @@ __device__ bool merge_stored(const FewMemory<kDim>& memory, const Rows& out, con
     if (n_stored == item.n_parts) *counter = 0;
     memory.is_complete() = n_stored == item.n_parts;
   }
-  meet<kMerge>();
+  synchronize<kMerge>();
   const bool is_complete = memory.is_complete() != 0;
   if (is_complete) {
     merge_items<kDim>(out, prepared, item, rows, work);
-    meet<kMerge>();  // everybody has read the item and is_complete()
+    synchronize<kMerge>();  // everybody has read the item and is_complete()
   }
   return is_complete;
 }
@@ -225,7 +225,7 @@ __device__ void serve_items(const FewMemory<kDim>& memory, const Rows& out, cons
   };
   wait_for_previous();
   bring_queries(0);
-  meet<kCompute>();
+  synchronize<kCompute>();
   bring_queries(1);
   int merging = -1;  // an item whose tile is to be merged
   const auto merge_tile = [&](bool waits) {
@@ -241,7 +241,7 @@ __device__ void serve_items(const FewMemory<kDim>& memory, const Rows& out, cons
   for (; has_item(work, n); ++n) {
     const int begin = memory.item(n).begin / kSpan * kSpan, end = memory.item(n).end;
     for (int token = begin; token < end; token += kSpan) {
-      meet<kCompute>();
+      synchronize<kCompute>();
       if (token == begin) {
         if (n > 0) end_item(n - 1);
         if (n > 1) merge_tile(n - merging >= kPlanned - kAhead);
@@ -250,7 +250,7 @@ __device__ void serve_items(const FewMemory<kDim>& memory, const Rows& out, cons
       if (token + kSpan >= end) bring_queries(n + 2);
     }
   }
-  meet<kCompute>();
+  synchronize<kCompute>();
   end_item(n - 1);
   merge_tile(true);
 }
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(kFewBlock, 1)
     WindowRing<kDim>(memory, true).begin(kFewWarps);
     publish_barriers();
   }
-  meet<kBlock>();
+  synchronize<kBlock>();
   if (thread < kFewThreads) {
     multiply_items<T, kDim, kIsPlain>(memory, out, prepared, rows, work);
   } else if (thread < kFirstMerging) {

@@ -119,7 +119,7 @@ class WindowRing {
 /// a span and the parts of the item before are written. kMultiply: before it the weights of a span are written.
 enum Barrier { kBlock = 0, kCompute = 1, kMultiply = 2, kMerge = 3 };
 template <Barrier kBarrier>
-__device__ inline void meet() {
+__device__ inline void synchronize() {
   constexpr int kThreads = kBarrier == kBlock      ? kFewBlock
                            : kBarrier == kCompute  ? kFewThreads + kMergingThreads
                            : kBarrier == kMultiply ? kFewThreads

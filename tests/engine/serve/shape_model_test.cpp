@@ -76,7 +76,7 @@ void ShapeModelTest::every_shape_has_its_parameters() {
     QVERIFY2(info.has_value(), info ? "" : info.error().message.c_str());
     QCOMPARE(info->n_parameters, expected[i].second);
     QCOMPARE(info->name, std::string(expected[i].first));
-    QCOMPARE(info->stored_dtype, std::string("bf16"));
+    QCOMPARE(info->stored_dtype, std::string("bfloat16"));
     QCOMPARE(info->tokenizer, std::string("bytes"));
     QVERIFY2(info->warnings.empty(), info->warnings.empty() ? "" : info->warnings.front().c_str());
     QVERIFY(info->eos_ids.empty());
