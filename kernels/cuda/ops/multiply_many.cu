@@ -26,9 +26,13 @@ bool needs_narrow(const MatrixLayout& layout, std::int64_t n_rows) {
 }  // namespace
 
 bool has_wgmma() {
+#ifdef LATHE_HAS_SM_90A
   static const bool has =
       device_number(cudaDevAttrComputeCapabilityMajor) == 9 && device_number(cudaDevAttrComputeCapabilityMinor) == 0;
   return has;
+#else
+  return false;
+#endif
 }
 
 bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout) {

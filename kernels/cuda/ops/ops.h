@@ -76,7 +76,7 @@ inline constexpr std::int64_t kMaxFewRows = 128;
 /// us, in bf16 133 for 32 rows and 263 for 64 by multiply_few(), and 167 for 64 by multiply_many(); in int4_g32 163 and 321,
 /// and 229.
 inline constexpr std::int64_t kMostFewRows = 32;
-/// True if the device has wgmma, which takes x in blocks.
+/// True if the device has wgmma, which takes x in blocks, and the module the code for it.
 bool has_wgmma();
 /// True if a product with so many rows takes x in blocks, for multiply_many(). Its sums have the bits of multiply_few().
 bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout);
