@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
@@ -206,6 +207,15 @@ const WrittenFamily* find_written_family(std::string_view name) {
 
 std::string family_path(std::string_view name) { return source_path("tests/fixtures/families/" + std::string(name)); }
 std::string gguf_path(std::string_view name) { return source_path("tests/fixtures/gguf/" + std::string(name) + ".gguf"); }
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(family_path(""))) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 void copy_family(std::string_view name, std::string_view unsaid, const std::string& folder) {
   const std::string family = family_path(name);

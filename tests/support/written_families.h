@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/api/convert.h"
 
@@ -29,6 +30,8 @@ std::span<const WrittenFamily> written_families();
 const WrittenFamily* find_written_family(std::string_view name);
 
 std::string family_path(std::string_view name);
+/// Names of the folders of tests/fixtures/families, sorted.
+std::vector<std::string> family_names();
 std::string gguf_path(std::string_view name);
 
 /// The family's checkpoint in a folder that is there, its config merged with `unsaid`.

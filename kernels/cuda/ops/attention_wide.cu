@@ -199,11 +199,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   __syncthreads();
   if (warp >= kConsumers / kWarp) {
-    give_registers<40>();
+    shrink_registers<40>();
     copy_windows<T, kDim>(memory, k, v, rows.block_tables + static_cast<std::int64_t>(tile.tile.seq) * rows.max_blocks,
                           tile.kv_head, begin, end);
   } else {
-    take_registers<232>();
+    grow_registers<232>();
     multiply_windows<T, kDim, kIsPlain>(memory, out, prepared, q, rows, tile, begin, end);
   }
 #endif

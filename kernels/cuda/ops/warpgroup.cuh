@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/ops/attention_part.cuh"
 #include "kernels/cuda/ops/mbarrier.cuh"
+#include "kernels/cuda/ops/registers.cuh"
 #include "kernels/cuda/ops/wgmma.cuh"
 
 namespace lathe::kernels::cuda {
@@ -38,16 +39,6 @@ __device__ inline void hold(float (&sums)[kN][4]) {
   for (int n = 0; n < kN; ++n)
 #pragma unroll
     for (int i = 0; i < 4; ++i) asm volatile("" : "+f"(sums[n][i])::"memory");
-}
-
-/// Changes the registers that each thread of a group of warps may use.
-template <int kN>
-__device__ inline void give_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kN));
-}
-template <int kN>
-__device__ inline void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kN));
 }
 
 #define LATHE_ROW(i) "+f"(sums[i][0]), "+f"(sums[i][1]), "+f"(sums[i][2]), "+f"(sums[i][3])

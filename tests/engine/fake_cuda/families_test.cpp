@@ -2,7 +2,6 @@
 // Every model family on the CUDA backend, whose kernels are those of the fake device: logits as on the reference backend.
 #include <QTest>
 #include <algorithm>
-#include <filesystem>
 
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/support/fake_cuda/fake_device.h"
@@ -14,15 +13,6 @@ using namespace lathe::tests;
 using kernels::Dtype;
 
 namespace {
-
-std::vector<std::string> names_of_families() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(family_path(""))) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 /// A family on the device, and on the reference backend.
 class Family {
@@ -80,7 +70,7 @@ class FamiliesTest : public QObject {
   void logits_are_those_of_the_reference_data() {
     QTest::addColumn<bool>("is_hopper");
     QTest::addColumn<QString>("family");
-    for (const std::string& name : names_of_families()) {
+    for (const std::string& name : family_names()) {
       for (const bool is_hopper : {true, false})
         QTest::newRow((name + (is_hopper ? "" : ", without wgmma")).c_str()) << is_hopper << QString::fromStdString(name);
     }

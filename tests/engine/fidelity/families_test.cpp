@@ -6,7 +6,6 @@
 #include <QTest>
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "engine/api/checkpoint.h"
@@ -93,22 +92,13 @@ class Family {
   const std::vector<Prompt> prompts_;
 };
 
-std::vector<std::string> names_of_families() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(family_path(""))) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 void add_rows(bool with_reference) {
   QTest::addColumn<QString>("family");
   QTest::addColumn<QString>("isa");
   std::vector<std::string> isas = kernels::cpu_isas();
   if (!std::string_view(LATHE_SANITIZERS).empty()) isas = {isas.back()};  // each takes ten times as long there
   if (with_reference) isas.insert(isas.begin(), "");
-  for (const std::string& name : names_of_families()) {
+  for (const std::string& name : family_names()) {
     for (const std::string& isa : isas) {
       QTest::addRow("%s, %s", name.c_str(), isa.empty() ? "reference" : isa.c_str())
           << QString::fromStdString(name) << QString::fromStdString(isa);
@@ -181,11 +171,11 @@ class FamiliesTest : public QObject {
   void every_family_has_its_row_of_gguf_files() {
     std::vector<std::string> names;
     for (const WrittenFamily& row : written_families()) names.emplace_back(row.name);
-    QCOMPARE(names, names_of_families());
+    QCOMPARE(names, family_names());
   }
   void gguf_files_say_the_same_data() {
     QTest::addColumn<QString>("family");
-    for (const std::string& name : names_of_families()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
+    for (const std::string& name : family_names()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
   }
   void gguf_files_say_the_same();
 

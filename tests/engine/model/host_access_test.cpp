@@ -2,9 +2,7 @@
 // A model reads and writes backend memory on the host only while no operation runs, as Backend requires. On the processors
 // operations are done when they return, so that nothing else would show it.
 #include <QTest>
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "engine/run/calibration.h"
 #include "engine/schedule/batch_builder.h"
@@ -23,15 +21,6 @@ std::string text_of(const std::vector<std::string>& violations) {
   std::string text = std::to_string(violations.size()) + " violations";
   for (const std::string& one : violations) text += "; " + one;
   return text.substr(0, 400);
-}
-
-std::vector<std::string> names_of_families() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(family_path(""))) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 kernels::TensorView view_of(kernels::Buffer& buffer, std::int64_t n_rows, std::int64_t n_columns) {
@@ -121,7 +110,7 @@ class HostAccessTest : public QObject {
 
   void a_step_accesses_no_memory_in_use_data() {
     QTest::addColumn<QString>("family");
-    for (const std::string& name : names_of_families()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
+    for (const std::string& name : family_names()) QTest::newRow(name.c_str()) << QString::fromStdString(name);
   }
   void a_step_accesses_no_memory_in_use() {
     QFETCH(QString, family);
