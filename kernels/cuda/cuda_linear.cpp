@@ -104,9 +104,21 @@ void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeight
   const std::int64_t m = in.x.dim(0), inner = weights.up.n();
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
   const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
+  const PreparedX outer = prepared_input(in, up);
+  if (weights.gate != nullptr && m <= kMaxFewRows && down.order == nullptr) {
+    const GatedMatrices gated{.gate = static_cast<const DeviceMatrix*>(weights.gate)->stored(),
+                              .up = up,
+                              .gate_bias = weights.gate_bias.as<float>(),
+                              .up_bias = weights.up_bias.as<float>(),
+                              .activation = weights.activation};
+    if (are_gated_together(gated.gate, up)) {
+      const PreparedX activated = prepared(inner_x_, m, down);
+      multiply_gated(stream_, activated, outer, gated);
+      return multiply(rows_of(out), activated, down, weights.down_bias);
+    }
+  }
   inner_.require(static_cast<std::size_t>(2 * m * inner) * sizeof(float), "the inner rows of an MLP");
   const Rows of_up{.data = inner_.as<float>(), .stride = inner, .n_rows = m, .n_columns = inner};
-  const PreparedX outer = prepared_input(in, up);
   multiply(of_up, outer, up, weights.up_bias);
   Rows of_gate;
   if (weights.gate != nullptr) {

@@ -19,7 +19,7 @@ inline constexpr int kTile = 16;       ///< outputs of one mma product
 inline constexpr int kStep = 16;       ///< k of one mma product, called a step
 inline constexpr int kRowTile = 8;     ///< rows of x of one mma product
 inline constexpr int kQuad = 64;       ///< k of four steps: 16 bytes of 4-bit codes per thread. k is padded to a multiple
-inline constexpr int kChunk = 256;     ///< k of one partial sum; partial sums are added in order
+inline constexpr int kChunk = 256;     ///< k of the longest unit (MatrixLayout::unit)
 inline constexpr int kPlainPad = 128;  ///< k of matrices in rows is padded to a multiple: 32 threads, 4 elements each
 inline constexpr int kWarp = 32;
 
@@ -76,6 +76,12 @@ struct MatrixLayout {
   LATHE_ON_BOTH constexpr std::int64_t n_tiles() const { return div_up(n, kTile); }
   LATHE_ON_BOTH constexpr std::int64_t n_steps() const { return padded_k() / kStep; }
   LATHE_ON_BOTH constexpr std::int64_t n_groups() const { return group == 0 ? 1 : div_up(padded_k(), group); }
+  /// k of one unit, whose products are summed separately; the sums of units are scaled and added in order. A unit is a group
+  /// of codes or kChunk, so it has one scale.
+  LATHE_ON_BOTH constexpr std::int64_t unit() const {
+    return storage == Storage::bf16 || group == 0 || group > kChunk ? kChunk : group;
+  }
+  LATHE_ON_BOTH constexpr std::int64_t n_units() const { return div_up(padded_k(), unit()); }
 
   /// Index of weight (row, at). Requires: a matrix in tiles. Units: bf16 elements, bytes of 8-bit codes, or half bytes of
   /// 4-bit codes.

@@ -106,6 +106,16 @@ class MatrixLayoutTest : public QObject {
       QCOMPARE(layout.scale_place(16 + row + 8, 2), layout.scale_place(16 + row, 2) + 1);
   }
 
+  void a_unit_has_one_scale() {
+    QCOMPARE(layout_of(Storage::bf16, 16, 1024).unit(), std::int64_t{256});
+    QCOMPARE(layout_of(Storage::bf16, 16, 1024 + 64).n_units(), std::int64_t{5});
+    for (const int group : {16, 32, 64, 128, 256})
+      QCOMPARE(layout_of(Storage::code4, 16, 1024, ScaleKind::half, group).unit(), std::int64_t{group});
+    QCOMPARE(layout_of(Storage::code8, 16, 1024, ScaleKind::single).unit(), std::int64_t{256});
+    QCOMPARE(layout_of(Storage::code8, 16, 1024, ScaleKind::single, 512).unit(), std::int64_t{256});
+    QCOMPARE(layout_of(Storage::code8, 16, 130, ScaleKind::half, 128).n_units(), std::int64_t{2});
+  }
+
   void sizes_count_what_is_filled_up() {
     QCOMPARE(layout_of(Storage::bf16, 33, 17).n_bytes(), std::int64_t{48 * 64 * 2});
     QCOMPARE(layout_of(Storage::rows_f32, 33, 17).n_bytes(), std::int64_t{33 * 128 * 4});
