@@ -353,9 +353,12 @@ class Backend {
 
   // ---- mixtures of experts, without the host. A backend without them gives no PackedExperts: the caller then chooses experts
   // on the host, and calls mlp() for each of them
-  /// Makes the experts of a layer from their MLPs, which may be packed later. Null: the backend has no such operations, or
+  /// Makes the experts of a layer, of which each row has top_k, from their MLPs, which may be packed later. The few bytes that
+  /// they take are in no estimate. Null: the backend has no such operations, or
   /// none for experts of this form; an input order is one.
-  virtual std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> /*experts*/) { return nullptr; }
+  virtual std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> /*experts*/, std::int64_t /*top_k*/) {
+    return nullptr;
+  }
   /// chosen [M, 2 top_k] receives top_k elements of type Chosen a row, those of choose_experts() for the row's logits
   /// [M, n_experts], which are kept or overwritten. bias [n_experts] f32, or without data. This and the next two
   /// operations require a backend whose make_experts() gives experts.

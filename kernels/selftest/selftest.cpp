@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/isa/isa.h"
 #include "kernels/formats/format.h"
+#include "kernels/selftest/expert_checks.h"
 #include "kernels/selftest/random_tensor.h"
 #include "kernels/selftest/roof.h"
 #include "kernels/selftest/step_checks.h"
@@ -122,6 +123,7 @@ class SelfTest {
     }
     for (const FormatDescriptor& format : weight_formats()) check_company(format);
     check_steps(backend_, numbers_, [this](OpCheck check) { add(std::move(check)); });
+    check_experts(backend_, numbers_, [this](OpCheck check) { add(std::move(check)); });
     return checks_;
   }
 

@@ -78,8 +78,9 @@ class DeferredBackend final : public kernels::Backend {
                 std::span<const float> factors) override;
   void gather_rows(const kernels::TensorView& out, const kernels::TensorView& x,
                    std::span<const std::int32_t> rows) override;
-  std::unique_ptr<kernels::PackedExperts> make_experts(std::span<const kernels::MlpWeights> experts) override {
-    return has_experts_ ? inner_->make_experts(experts) : nullptr;
+  std::unique_ptr<kernels::PackedExperts> make_experts(std::span<const kernels::MlpWeights> experts,
+                                                       std::int64_t top_k) override {
+    return has_experts_ ? inner_->make_experts(experts, top_k) : nullptr;
   }
   void route(const kernels::TensorView& chosen, const kernels::TensorView& logits, const kernels::RouterForm& form,
              const kernels::TensorView& bias) override;

@@ -47,7 +47,8 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 
 }  // namespace
 
-Experts::Experts(const LayerFormats& formats, const ModelConfig& config) : router_(WeightFormat::f32, router_shape(config)) {
+Experts::Experts(const LayerFormats& formats, const ModelConfig& config) 
+    : top_k_(config.moe.top_k), router_(WeightFormat::f32, router_shape(config)) {
   const MoeConfig& moe = config.moe;
   if (moe.has_score_correction_bias) score_correction_bias_ = DeviceTensor(Dtype::f32, {moe.n_experts});
   experts_.reserve(static_cast<std::size_t>(moe.n_experts));
@@ -62,7 +63,7 @@ void Experts::on_allocated(kernels::Backend& backend) {
   std::vector<kernels::MlpWeights> weights;
   weights.reserve(experts_.size());
   for (const Mlp& expert : experts_) weights.push_back(expert.weights());
-  packed_ = backend.make_experts(weights);
+  packed_ = backend.make_experts(weights, top_k_);
 }
 
 std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) {

@@ -43,6 +43,7 @@ class Experts {
   void scale_shared(kernels::Backend& backend, const StepBuffers& step) const;
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 
+  std::int64_t top_k_;
   Linear router_;
   DeviceTensor score_correction_bias_;
   std::vector<Mlp> experts_;

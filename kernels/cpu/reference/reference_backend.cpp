@@ -134,7 +134,7 @@ class ReferenceBackend final : public Backend {
     reference::gather_rows(out, x, rows);
   }
 
-  std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> experts) override {
+  std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> experts, std::int64_t) override {
     return std::make_unique<PlainExperts>(experts);
   }
   void route(const TensorView& chosen, const TensorView& logits, const RouterForm& form, const TensorView& bias) override {
