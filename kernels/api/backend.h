@@ -351,11 +351,11 @@ class Backend {
   /// out[i] = x[rows[i]].
   virtual void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) = 0;
 
-  // ---- mixtures of experts, without the host. A backend without them gives no PackedExperts: the caller then chooses experts
-  // on the host, and calls mlp() for each of them
-  /// Makes the experts of a layer, of which each row has top_k, from their MLPs, which may be packed later. The few bytes that
-  /// they take are in no estimate. Null: the backend has no such operations, or
-  /// none for experts of this form; an input order is one.
+  // ---- mixtures of experts, without the host. A backend without them gives no PackedExperts: the caller then chooses
+  // experts on the host, and calls mlp() for each of them
+  /// Makes the experts of a layer, of which each row has top_k, from their MLPs, which may be packed later. The few bytes
+  /// that they take are in no estimate. Null: the backend has no such operations, or none for experts of this form; an input
+  /// order is one.
   virtual std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> /*experts*/, std::int64_t /*top_k*/) {
     return nullptr;
   }

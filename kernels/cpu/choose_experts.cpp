@@ -57,8 +57,7 @@ float mixed_weight(std::span<const float> choices, float best, double jitter) {
 
 }  // namespace
 
-void choose_experts(const RouterForm& form, std::span<float> logits, std::span<const float> bias,
-                    std::span<Chosen> chosen) {
+void choose_experts(const RouterForm& form, std::span<float> logits, std::span<const float> bias, std::span<Chosen> chosen) {
   if (form.score == RouterScore::softmax) softmax(logits);
   if (form.score == RouterScore::sigmoid) {
     for (float& x : logits) x = 1 / (1 + std::exp(-x));

@@ -199,8 +199,7 @@ std::unique_ptr<PackedExperts> CudaBackend::make_experts(std::span<const MlpWeig
   return made;
 }
 
-void CudaBackend::route(const TensorView& chosen, const TensorView& logits, const RouterForm& form,
-                        const TensorView& bias) {
+void CudaBackend::route(const TensorView& chosen, const TensorView& logits, const RouterForm& form, const TensorView& bias) {
   failures_.run("route", [&] { experts_.route(chosen, logits, form, bias); });
 }
 

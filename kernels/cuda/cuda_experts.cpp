@@ -147,8 +147,7 @@ void CudaExperts::mix_rows(const Rows& out, const Rows& x, const ChosenRows& cho
       .x = {.data = x_.data(), .n_rows = n_slots, .padded_k = up.form.layout.padded_k(), .is_bf16 = true}};
   const PreparedX inner{
       .data = inner_x_.data(), .n_rows = n_slots, .padded_k = down.form.layout.padded_k(), .is_bf16 = true};
-  const Rows pairs{
-      .data = pairs_.as<float>(), .stride = out.n_columns, .n_rows = n_pairs, .n_columns = out.n_columns};
+  const Rows pairs{.data = pairs_.as<float>(), .stride = out.n_columns, .n_rows = n_pairs, .n_columns = out.n_columns};
   place_rows(stream_, placed, x, chosen, experts.n_experts());
   multiply_experts_gated(stream_, inner, placed, experts.gate(), up, experts.activation(), n_processors_);
   multiply_experts(stream_, pairs, placed, inner, down, n_processors_);

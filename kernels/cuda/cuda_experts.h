@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaExperts: mixtures of experts, which run without the host: the rows of a step are sorted by expert on the device, and one
-// kernel multiplies all experts with their rows.
+// CudaExperts: mixtures of experts, which run without the host: the rows of a step are sorted by expert on the device, and
+// one kernel multiplies all experts with their rows.
 #pragma once
 
 #include <memory>

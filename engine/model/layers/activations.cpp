@@ -111,8 +111,8 @@ StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
   for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.q_a_proj,
-                           &step.heads, &step.embedded, &step.router_logits, &step.routed, &step.chosen, &step.expert_in, &step.expert_out,
-                           &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
+                           &step.heads, &step.embedded, &step.router_logits, &step.routed, &step.chosen, &step.expert_in,
+                           &step.expert_out, &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

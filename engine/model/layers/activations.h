@@ -14,8 +14,8 @@ namespace lathe::engine {
 
 /// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32. `chosen`,
 /// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run: it chooses the
-/// experts for backends without PackedExperts. `router_logits` and `shared_gate` are in backend memory that the host reads too (Backend::allocate); the other views are in memory of the
-/// device (Backend::allocate_on_device).
+/// experts for backends without PackedExperts. `router_logits` and `shared_gate` are in backend memory that the host reads
+/// too (Backend::allocate); the other views are in memory of the device (Backend::allocate_on_device).
 struct StepBuffers {
   kernels::TensorView residual;        ///< [M, H]
   kernels::TensorView normed;          ///< [M, H]

@@ -47,7 +47,7 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 
 }  // namespace
 
-Experts::Experts(const LayerFormats& formats, const ModelConfig& config) 
+Experts::Experts(const LayerFormats& formats, const ModelConfig& config)
     : top_k_(config.moe.top_k), router_(WeightFormat::f32, router_shape(config)) {
   const MoeConfig& moe = config.moe;
   if (moe.has_score_correction_bias) score_correction_bias_ = DeviceTensor(Dtype::f32, {moe.n_experts});
@@ -112,7 +112,7 @@ void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const
   backend.parallel_for(step.router_logits.dim(0), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       kernels::choose_experts(config.moe.router(), {step.router_logits.row<float>(row), n}, score_correction_bias,
-                     chosen_of(config, step, row));
+                              chosen_of(config, step, row));
     }
   });
 }

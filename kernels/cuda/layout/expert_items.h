@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expert items: the rows of a step sorted by expert, and the division of the products of all experts into items of work. A pair
-// is one choice of one row, pair row * top_k + choice. Each pair has a slot: the slots of one expert are adjacent, by ascending
-// pair, and begin at a multiple of kRowTile, so that they are tiles of prepared x.
+// Expert items: the rows of a step sorted by expert, and the division of the products of all experts into items of work. A
+// pair is one choice of one row, pair row * top_k + choice. Each pair has a slot: the slots of one expert are adjacent, by
+// ascending pair, and begin at a multiple of kRowTile, so that they are tiles of prepared x.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct ExpertItem {
 };
 
 /// Item `index` of all, which belongs to `rows`: the slices of one group of tiles follow each other, so that its weights are
-/// read once. n_groups: of a matrix. Requires: rows.first_slice * n_groups <= index, and less than that of the expert after it.
+/// read once. n_groups: of a matrix. Requires: rows.first_slice * n_groups <= index, and less than that of the expert after
+/// it.
 LATHE_ON_BOTH constexpr ExpertItem item_of(const ExpertRows& rows, std::int64_t index, int n_groups) {
   const auto inner = static_cast<std::int32_t>(index - std::int64_t{rows.first_slice} * n_groups);
   const std::int32_t n_slices = slices_of(rows.n_rows), slice = inner % n_slices, left = rows.n_rows - slice * kSliceRows;

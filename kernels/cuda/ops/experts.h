@@ -32,9 +32,9 @@ struct ExpertMatrices {
 
 /// The rows of a step by expert (expert_items.h).
 struct PlacedRows {
-  ExpertRows* experts = nullptr;     ///< [1 + n_experts]: n_rows and first_slice of the first count the others and all slices
+  ExpertRows* experts = nullptr;    ///< [1 + n_experts]: n_rows and first_slice of the first count the others and all slices
   std::int32_t* pair_of = nullptr;  ///< [slots]
-  PreparedX x;                       ///< n_rows: slots
+  PreparedX x;                      ///< n_rows: slots
 };
 
 /// Backend::route(). Requires: top_k <= kMostChosen, n_experts <= kMaxExperts.

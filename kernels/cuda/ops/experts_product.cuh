@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of experts with few rows each, at the speed of memory. A warp takes one item (expert_items.h) after the other: two
-// tiles of weights, all of k, up to 32 rows. It copies the weights of its next stages to a ring in shared memory, across the
-// end of an item, while it multiplies. Sums are those of multiply_few(): each unit by itself from 0, added in the order of k.
+// Products of experts with few rows each, at the speed of memory. A warp takes one item (expert_items.h) after the other:
+// two tiles of weights, all of k, up to 32 rows. It copies the weights of its next stages to a ring in shared memory, across
+// the end of an item, while it multiplies. Sums are those of multiply_few(): each unit by itself from 0, added in the order
+// of k.
 #pragma once
 
 #include <algorithm>
@@ -238,7 +239,8 @@ class ExpertWarp {
     static_assert(S::kStageSteps / kSteps % 2 == 0 && kQuad / kStep % kSteps == 0);
     load_x<kRowTiles>(x[(kPiece + 1) % 2], item, first + (kPiece + 1) * kSteps);
     [&]<int... kOfPiece>(std::integer_sequence<int, kOfPiece...>) {
-      (multiply_step<kRowTiles, kPiece * kSteps + kOfPiece>(sums, x[kPiece % 2][kOfPiece], weights, scales, in_.n_steps - first),
+      (multiply_step<kRowTiles, kPiece * kSteps + kOfPiece>(sums, x[kPiece % 2][kOfPiece], weights, scales,
+                                                            in_.n_steps - first),
        ...);
     }(std::make_integer_sequence<int, kSteps>());
   }
@@ -254,7 +256,8 @@ class ExpertWarp {
 #pragma unroll
     for (int t = 0; t < S::kTiles; ++t) {
       std::uint32_t a[4];
-      exact_fragment<F, kOfStage % F::kVectorSteps>(a, weights[t][kOfStage / F::kVectorSteps], in_.constants, table_ + lane_);
+      exact_fragment<F, kOfStage % F::kVectorSteps>(a, weights[t][kOfStage / F::kVectorSteps], in_.constants,
+                                                    table_ + lane_);
 #pragma unroll
       for (int r = 0; r < kRowTiles; ++r) multiply_add(sums.unit[t][r], a, x[r]);
     }
@@ -273,9 +276,9 @@ class ExpertWarp {
       for (int r = 0; r < kRowTiles; ++r) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          sums.total[t][r][i] = total_with<F::kScales>(
-              sums.total[t][r][i], sums.unit[t][r][i], sums.x[F::kHasOffset ? r : 0][i % 2],
-              i < 2 ? scales.scale.x : scales.scale.y, i < 2 ? scales.offset.x : scales.offset.y);
+          sums.total[t][r][i] =
+              total_with<F::kScales>(sums.total[t][r][i], sums.unit[t][r][i], sums.x[F::kHasOffset ? r : 0][i % 2],
+                                     i < 2 ? scales.scale.x : scales.scale.y, i < 2 ? scales.offset.x : scales.offset.y);
           sums.unit[t][r][i] = 0;
         }
       }

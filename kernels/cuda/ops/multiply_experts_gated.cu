@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of all experts' gate and up with their rows: a warp has the same outputs of both, and writes act(gate) * up as the
-// prepared input of down.
+// The products of all experts' gate and up with their rows: a warp has the same outputs of both, and writes act(gate) * up
+// as the prepared input of down.
 #include "kernels/cuda/ops/activations.cuh"
 #include "kernels/cuda/ops/experts_product.cuh"
 #include "kernels/cuda/ops/prepared.cuh"

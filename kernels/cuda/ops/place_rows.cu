@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows by expert. A block has one row: it counts the pairs of all rows, so that blocks need not wait for each other, finds the
-// slots of its own pairs, and writes x there. The first block writes the list of experts.
+// Rows by expert. A block has one row: it counts the pairs of all rows, so that blocks need not wait for each other, finds
+// the slots of its own pairs, and writes x there. The first block writes the list of experts.
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/experts.h"
 #include "kernels/cuda/ops/fragments.cuh"
@@ -12,7 +12,7 @@ constexpr unsigned kAll = 0xffffffffU;
 constexpr int kThreads = 256;
 
 struct Counts {
-  int of_expert[kMaxExperts];         ///< pairs
+  int of_expert[kMaxExperts];  ///< pairs
   int first_slot[kMaxExperts];
   std::uint32_t choices[kMaxExperts];  ///< bits: the choices of this row that are the expert
   int before[kMostChosen];             ///< pairs of the same expert before each choice of this row
