@@ -182,7 +182,7 @@ void check_mix(Backend& backend, const FormatDescriptor& format, const MixCase& 
     backend.mix_experts(got.view(), x.view(), chosen.view(), *experts.packed());
     backend.finish();
   });
-  OpCheck company{.op = "batch invariance of mix_experts " + name, .bound = {}};
+  OpCheck invariance{.op = "batch invariance of mix_experts " + name, .bound = {}};
   for (std::int64_t row = 0; row < kRows; ++row) {
     backend.mix_experts(alone.view().rows(row, 1), x.view().rows(row, 1), chosen.view().rows(row, 1), *experts.packed());
   }
@@ -190,10 +190,10 @@ void check_mix(Backend& backend, const FormatDescriptor& format, const MixCase& 
   const auto differs = [](const RandomTensor& a, const RandomTensor& b) {
     return std::memcmp(a.view().data, b.view().data, a.view().n_bytes()) == 0 ? 0.0 : 1.0;
   };
-  company.max_error = differs(alone, got);
+  invariance.max_error = differs(alone, got);
   as_parts.max_error = differs(parts, got);
   add(std::move(as_parts));
-  add(std::move(company));
+  add(std::move(invariance));
   if (format.format != WeightFormat::bf16) return;
   const auto reference = make_reference_backend();
   const SomeExperts plain(*reference, format.format, of, sources);

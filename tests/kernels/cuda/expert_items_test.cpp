@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every group of tiles of every expert meets each of its rows once, whatever the rows of the experts and the blocks.
+// Each row of an expert is in one item of each group of tiles, whatever the rows of the experts and the blocks.
 #include "kernels/cuda/layout/expert_items.h"
 
 #include <QTest>
@@ -32,7 +32,7 @@ class ExpertItemsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void each_row_meets_each_group_once_data() {
+  void each_row_is_in_an_item_of_each_group_data() {
     QTest::addColumn<QList<int>>("n_rows");
     QTest::addColumn<int>("n_groups");
     QTest::addColumn<int>("n_blocks");
@@ -42,7 +42,7 @@ class ExpertItemsTest : public QObject {
     QTest::newRow("one block") << QList<int>{5, 64, 65} << 11 << 1;
     QTest::newRow("no rows") << QList<int>{0, 0} << 4 << 8;
   }
-  void each_row_meets_each_group_once() {
+  void each_row_is_in_an_item_of_each_group() {
     QFETCH(QList<int>, n_rows);
     QFETCH(int, n_groups);
     QFETCH(int, n_blocks);
@@ -50,7 +50,7 @@ class ExpertItemsTest : public QObject {
     std::int64_t n_slices = 0;
     for (const ExpertRows& one : list) n_slices += slices_of(one.n_rows);
     const std::int64_t n_items = n_slices * n_groups;
-    std::set<std::tuple<int, int, int>> met;  // expert, row of the expert, group
+    std::set<std::tuple<int, int, int>> seen;  // expert, row of the expert, group
     std::map<int, int> expert_of_slot;
     std::int64_t next = 0;
     for (std::int64_t block = 0; block < n_blocks; ++block) {
@@ -68,16 +68,16 @@ class ExpertItemsTest : public QObject {
         for (int row = 0; row < item.n_rows; ++row) {
           const int slot = item.first_slot + row;
           QVERIFY(expert_of_slot.try_emplace(slot, item.expert).first->second == item.expert);
-          QVERIFY(met.emplace(item.expert, slot - rows.first_slot, item.group).second);
+          QVERIFY(seen.emplace(item.expert, slot - rows.first_slot, item.group).second);
         }
       }
     }
     QCOMPARE(next, n_items);
     std::size_t n_rows_in_all = 0;
     for (const ExpertRows& one : list) n_rows_in_all += static_cast<std::size_t>(one.n_rows);
-    QCOMPARE(met.size(), n_rows_in_all * static_cast<std::size_t>(n_groups));
+    QCOMPARE(seen.size(), n_rows_in_all * static_cast<std::size_t>(n_groups));
     QCOMPARE(expert_of_slot.size(), n_rows_in_all);
-    for (const auto& [expert, row, group] : met) QVERIFY(row < n_rows[expert] && group < n_groups);
+    for (const auto& [expert, row, group] : seen) QVERIFY(row < n_rows[expert] && group < n_groups);
   }
 
   /// Slices of a group of tiles follow each other, so that its weights are read once.
