@@ -402,7 +402,8 @@ class Backend {
   virtual void project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
                            std::span<const std::int32_t> positions, const KvLayer& layer,
                            std::span<const std::int32_t> slots) = 0;
-  /// heads = attention(q), out [M, n] = heads * matrix^T (+ bias).
+  /// out [M, n] = attention(q) * matrix^T (+ bias). heads [M, n_heads d] is space for the result of attention, undefined
+  /// afterwards.
   virtual void attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads, const KvLayer& layer,
                       const AttentionBatch& batch, const AttentionForm& form, const PackedMatrix& matrix,
                       const TensorView& bias) = 0;

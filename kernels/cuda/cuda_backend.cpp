@@ -48,9 +48,9 @@ CudaBackend::CudaBackend(int n_threads)
       n_processors_(n_processors_of_device()),
       stream_(new_stream()),
       linear_(stream_),
-      attention_(stream_, n_processors_),
       experts_(stream_, n_processors_),
-      arrays_(stream_) {}
+      arrays_(stream_),
+      attention_(stream_, n_processors_, arrays_) {}
 
 CudaBackend::~CudaBackend() {
   finish();
@@ -265,8 +265,17 @@ void CudaBackend::finish_heads(const TensorView& qkv, const QkvForm& form, std::
 void CudaBackend::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
                          const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
                          const PackedMatrix& matrix, const TensorView& bias) {
-  attention(heads, q, n_heads, layer, batch, form);
-  linear(out, heads, matrix, bias);
+  failures_.run("attend", [&] {
+    const bool is_direct = CudaAttention::has_attention_for_product(layer.shape, form) && CudaLinear::takes_prepared(matrix);
+    if (!is_direct) {
+      attention_.attention(heads, q, n_heads, layer, batch, form);
+      linear_.linear(out, {.x = heads}, matrix, bias);
+      return;
+    }
+    const PreparedX prepared = linear_.input_of(matrix, q.dim(0));
+    attention_.attention_for_product(prepared, q, n_heads, layer, batch, form);
+    linear_.linear(out, prepared, matrix, bias);
+  });
 }
 
 void CudaBackend::require_pinned(PinnedBuffer& buffer, std::int64_t n_bytes, const char* what) {

@@ -101,9 +101,9 @@ class CudaBackend final : public Backend {
   int n_processors_;
   Stream stream_;
   CudaLinear linear_;
-  CudaAttention attention_;
   CudaExperts experts_;
   StepArrays arrays_;
+  CudaAttention attention_;
   PinnedBuffer downloaded_, best_ids_;
 };
 

@@ -11,30 +11,29 @@
 namespace lathe::kernels::cuda {
 namespace {
 
-// bf16 weights that a coded matrix is expanded to at a time, for products with many rows: enough for blocks on all
-// multiprocessors, and little memory compared with the weights.
-constexpr std::int64_t kExpandedBytes = std::int64_t{128} << 20;
-// Tiles of 16 outputs of a block of threads in multiply_many(); a piece has a multiple of them.
-constexpr std::int64_t kTilesOfBlock = 8;
-
 bool takes_bf16(const StoredMatrix& matrix) { return !is_in_rows(matrix.layout.storage); }
-
-/// Tiles of a matrix that are expanded to bf16 at a time.
-std::int64_t tiles_of_piece(const MatrixLayout& layout) {
-  const std::int64_t tile_bytes = kTile * layout.padded_k() * 2;
-  return std::max<std::int64_t>(1, kExpandedBytes / tile_bytes / kTilesOfBlock) * kTilesOfBlock;
-}
-
-Rows columns_of(const Rows& rows, std::int64_t begin, std::int64_t count) {
-  return {.data = rows.data + begin, .stride = rows.stride, .n_rows = rows.n_rows, .n_columns = count};
-}
 
 /// Space in `memory` for x of n_rows, prepared for a product with `matrix`; still to be filled.
 PreparedX prepared(DeviceBuffer& memory, std::int64_t n_rows, const StoredMatrix& matrix) {
   const std::int64_t padded_k = matrix.layout.padded_k();
   const bool is_bf16 = takes_bf16(matrix);
   memory.require(static_cast<std::size_t>(prepared_bytes(n_rows, padded_k, is_bf16)), "the input of a product");
-  return {.data = memory.data(), .n_rows = n_rows, .padded_k = padded_k, .is_bf16 = is_bf16};
+  return {.data = memory.data(),
+          .n_rows = n_rows,
+          .padded_k = padded_k,
+          .is_bf16 = is_bf16,
+          .in_blocks = takes_blocks(n_rows, matrix.layout)};
+}
+
+Rows rows_from(const Rows& rows, std::int64_t first, std::int64_t count) {
+  return {.data = rows.data + first * rows.stride, .stride = rows.stride, .n_rows = count, .n_columns = rows.n_columns};
+}
+
+/// Requires: x in the layout of x_place(), `first` a multiple of kRowTile.
+PreparedX rows_from(const PreparedX& x, std::int64_t first, std::int64_t count) {
+  return {.data = static_cast<std::byte*>(x.data) + prepared_bytes(first, x.padded_k, true),
+          .n_rows = count,
+          .padded_k = x.padded_k};
 }
 
 }  // namespace
@@ -50,8 +49,9 @@ CudaLinear::WorkSizes CudaLinear::work_sizes(const StepShape& shape) {
           static_cast<std::size_t>(prepared_bytes(shape.n_rows, matrix.layout.padded_k(), takes_bf16(matrix)));
       std::size_t& x = k == shape.intermediate_size ? sizes.inner_x : sizes.x;
       x = std::max(x, bytes);
-      if (is_stored_coded(matrix) && shape.n_rows > kMaxFewRows)
-        sizes.expanded = std::max(sizes.expanded, static_cast<std::size_t>(kExpandedBytes));
+      if (!takes_blocks(shape.n_rows, matrix.layout)) continue;
+      sizes.unit_sums = std::max(sizes.unit_sums, static_cast<std::size_t>(unit_sums_bytes(shape.n_rows, matrix.layout)));
+      sizes.handed = handed_bytes();
     }
   }
   // Expert routers are f32, whatever the format of the experts.
@@ -64,34 +64,35 @@ CudaLinear::WorkSizes CudaLinear::work_sizes(const StepShape& shape) {
 
 std::size_t CudaLinear::work_bytes(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
-  return sizes.x + sizes.inner_x + sizes.inner + sizes.expanded;
+  return sizes.x + sizes.inner_x + sizes.inner + sizes.unit_sums + sizes.handed;
 }
 
 bool CudaLinear::reserve(const StepShape& shape) {
   const WorkSizes sizes = work_sizes(shape);
   return x_.reserve(sizes.x) && inner_x_.reserve(sizes.inner_x) && inner_.reserve(sizes.inner) &&
-         expanded_.reserve(sizes.expanded);
+         unit_sums_.reserve(sizes.unit_sums) && (sizes.handed == 0 || reserve_handed());
 }
 
 void CudaLinear::multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const TensorView& bias) {
   const float* const added = bias.as<float>();
   if (!takes_bf16(matrix)) return multiply_plain(stream_, out, x, matrix, added);
-  if (x.n_rows <= kMaxFewRows) return multiply_few(stream_, out, x, matrix, added);
-  if (!is_stored_coded(matrix)) return multiply_many(stream_, out, x, matrix, added);
-  multiply_expanded(out, x, matrix, added);
+  if (x.in_blocks) return multiply_many(stream_, out, x, matrix, added, scratch(x.n_rows, matrix.layout));
+  if (x.n_rows > kMaxFewRows && !is_stored_coded(matrix)) return multiply_many_mma(stream_, out, x, matrix, added);
+  for (std::int64_t first = 0; first < x.n_rows; first += kMaxFewRows) {
+    const std::int64_t count = std::min(kMaxFewRows, x.n_rows - first);
+    multiply_few(stream_, rows_from(out, first, count), rows_from(x, first, count), matrix, added);
+  }
 }
 
-void CudaLinear::multiply_expanded(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
-  const std::int64_t n_tiles = matrix.layout.n_tiles(), piece = std::min(tiles_of_piece(matrix.layout), n_tiles);
-  const std::int64_t tile_bytes = kTile * matrix.layout.padded_k() * 2;
-  expanded_.require(static_cast<std::size_t>(piece * tile_bytes), "weights in bf16");
-  for (std::int64_t first = 0; first < n_tiles; first += piece) {
-    const std::int64_t count = std::min(piece, n_tiles - first), begin = first * kTile;
-    StoredMatrix part{.layout = {.n = std::min(count * kTile, matrix.layout.n - begin), .k = matrix.layout.k},
-                      .weights = expanded_.data()};
-    expand(stream_, expanded_.data(), matrix, first, count);
-    multiply_many(stream_, columns_of(out, begin, part.layout.n), x, part, bias != nullptr ? bias + begin : nullptr);
-  }
+bool CudaLinear::reserve_handed() {
+  if (handed_.data() == nullptr) handed_ = DeviceBuffer::allocate(handed_bytes(), true);
+  return handed_.data() != nullptr;
+}
+
+ManyScratch CudaLinear::scratch(std::int64_t n_rows, const MatrixLayout& layout) {
+  unit_sums_.require(static_cast<std::size_t>(unit_sums_bytes(n_rows, layout)), "the sums of a product's input");
+  if (!reserve_handed()) return {.unit_sums = unit_sums_.as<float>()};
+  return {.unit_sums = unit_sums_.as<float>(), .handed = handed_.data(), .handed_bytes = handed_.n_bytes()};
 }
 
 void CudaLinear::linear(const TensorView& out, const HalfInput& in, const PackedMatrix& matrix, const TensorView& bias) {
@@ -100,18 +101,33 @@ void CudaLinear::linear(const TensorView& out, const HalfInput& in, const Packed
   multiply(rows_of(out), prepared_input(in, stored), stored, bias);
 }
 
+bool CudaLinear::takes_prepared(const PackedMatrix& matrix) {
+  const StoredMatrix stored = static_cast<const DeviceMatrix&>(matrix).stored();
+  return takes_bf16(stored) && stored.order == nullptr && stored.layout.padded_k() == stored.layout.k;
+}
+
+PreparedX CudaLinear::input_of(const PackedMatrix& matrix, std::int64_t n_rows) {
+  LATHE_CHECK(takes_prepared(matrix));
+  return prepared(x_, n_rows, static_cast<const DeviceMatrix&>(matrix).stored());
+}
+
+void CudaLinear::linear(const TensorView& out, const PreparedX& x, const PackedMatrix& matrix, const TensorView& bias) {
+  LATHE_CHECK(out.dim(1) == matrix.n() && out.dim(0) == x.n_rows);
+  multiply(rows_of(out), x, static_cast<const DeviceMatrix&>(matrix).stored(), bias);
+}
+
 void CudaLinear::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   const std::int64_t m = in.x.dim(0), inner = weights.up.n();
   const StoredMatrix up = static_cast<const DeviceMatrix&>(weights.up).stored();
   const StoredMatrix down = static_cast<const DeviceMatrix&>(weights.down).stored();
   const PreparedX outer = prepared_input(in, up);
-  if (weights.gate != nullptr && m <= kMaxFewRows && down.order == nullptr) {
+  if (weights.gate != nullptr && m <= kMaxGatedRows && down.order == nullptr && takes_bf16(down)) {
     const GatedMatrices gated{.gate = static_cast<const DeviceMatrix*>(weights.gate)->stored(),
                               .up = up,
                               .gate_bias = weights.gate_bias.as<float>(),
                               .up_bias = weights.up_bias.as<float>(),
                               .activation = weights.activation};
-    if (are_gated_together(gated.gate, up)) {
+    if (are_gated_together(gated.gate, up) && !outer.in_blocks) {
       const PreparedX activated = prepared(inner_x_, m, down);
       multiply_gated(stream_, activated, outer, gated);
       return multiply(rows_of(out), activated, down, weights.down_bias);

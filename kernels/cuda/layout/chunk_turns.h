@@ -49,4 +49,11 @@ struct ChunkTurns {
   }
 };
 
+/// Teams of a block with `n_groups` groups: as many as finish them in the fewest rounds of at most eight, so that many warps
+/// do not wait for one chain of turns.
+constexpr int few_teams(int n_groups, int most_warps) {
+  const int most = most_warps < 8 ? most_warps : 8, n_rounds = (n_groups + most - 1) / most;
+  return n_groups == 0 ? 1 : (n_groups + n_rounds - 1) / n_rounds;
+}
+
 }  // namespace lathe::kernels::cuda

@@ -124,4 +124,23 @@ LATHE_ON_BOTH constexpr std::int64_t x_place(std::int64_t row, std::int64_t k, s
   return ((row / kRowTile * n_steps + k / kStep) * kWarp + thread) * 4 + inner % 2 + 2 * (inner / 8);
 }
 
+inline constexpr int kBlockBytes = kRowTile * kQuad * 2;  ///< 8 rows of x and 64 k in bf16
+
+/// Index of element (row, k) of x in bf16 for wgmma. Layout: [64 k][tile of 8 rows][row][16-byte vector of 8 k], where
+/// vector v of row r is at v xor r, as the 128-byte swizzle of a matrix in shared memory requires. So the 64 k of many rows
+/// are adjacent, and tensor cores read 8 rows of a vector without bank conflicts. Source: PTX ISA, "Strides" and "Swizzling
+/// modes" of asynchronous warpgroup level matrices.
+LATHE_ON_BOTH constexpr std::int64_t x_block_place(std::int64_t row, std::int64_t k, std::int64_t n_row_tiles) {
+  const std::int64_t r = row % kRowTile, v = k % kQuad / 8;
+  return ((k / kQuad * n_row_tiles + row / kRowTile) * kRowTile + r) * kQuad + (v ^ r) * 8 + k % 8;
+}
+
+/// Units of 64 k of which a layout has the sums of x adjacent: at least one.
+LATHE_ON_BOTH constexpr std::int64_t units_of_quad(std::int64_t unit) { return unit < kQuad ? kQuad / unit : 1; }
+/// Index of the sum of x over one unit of a row. Layout: [64 k or a longer unit][tile of 8 rows][unit][row].
+LATHE_ON_BOTH constexpr std::int64_t unit_sum_place(std::int64_t row, std::int64_t unit, std::int64_t n_of_quad,
+                                                    std::int64_t n_row_tiles) {
+  return ((unit / n_of_quad * n_row_tiles + row / kRowTile) * n_of_quad + unit % n_of_quad) * kRowTile + row % kRowTile;
+}
+
 }  // namespace lathe::kernels::cuda

@@ -68,28 +68,38 @@ __device__ inline std::uint32_t minus_bf16(std::uint32_t a, std::uint32_t b) {
 /// Table of the pairs of a codebook: entry i has numbers i % 16 and i / 16, once for each thread of a warp, so that no two
 /// threads read from the same bank.
 inline constexpr int kPairTableBytes = 256 * kWarp * 4;
-template <int kThreads>
-__device__ void fill_pair_table(std::uint32_t* table, const CodeConstants& constants) {
+__device__ inline void fill_pair_table(std::uint32_t* table, const CodeConstants& constants, int n_threads) {
   const auto number = [&](int code) {
     std::uint32_t two = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) two = code / 2 == i ? constants.book[i] : two;
     return code % 2 == 0 ? two & 0xffffU : two >> 16;
   };
-  for (int i = threadIdx.x; i < 256 * kWarp / 4; i += kThreads) {
+  for (int i = threadIdx.x; i < 256 * kWarp / 4; i += n_threads) {
     const int entry = i / (kWarp / 4);
     const std::uint32_t pair = number(entry % 16) | number(entry / 16) << 16;
     reinterpret_cast<uint4*>(table)[i] = make_uint4(pair, pair, pair, pair);
   }
 }
+template <int kThreads>
+__device__ void fill_pair_table(std::uint32_t* table, const CodeConstants& constants) {
+  fill_pair_table(table, constants, kThreads);
+}
 
 // Bits of 128 in bf16: with a number below 128 in the lowest bits they are 128 plus that number.
 inline constexpr std::uint32_t kTwice128 = 0x43004300U;
+/// (bits & kMask) | kTwice128 in one instruction, which the compiler makes two because it takes one immediate number.
+template <std::uint32_t kMask>
+__device__ inline std::uint32_t above_128(std::uint32_t bits) {
+  std::uint32_t numbers = 0;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;\n" : "=r"(numbers) : "r"(bits), "n"(kMask), "r"(kTwice128));
+  return numbers;
+}
 
 /// The fragment of one step of eight codes of 4 bits.
 __device__ inline void nibbles_to_bf16(std::uint32_t (&a)[4], std::uint32_t eight, const CodeConstants& constants) {
 #pragma unroll
-  for (int j = 0; j < 4; ++j) a[j] = minus_bf16((eight >> (4 * j) & 0x000f000fU) | kTwice128, constants.minus);
+  for (int j = 0; j < 4; ++j) a[j] = minus_bf16(above_128<0x000f000fU>(eight >> (4 * j)), constants.minus);
 }
 
 /// The same through a table of pairs; codes j and j + 4 of `eight` are a pair. `table`: that of this thread.
@@ -108,8 +118,9 @@ template <int kPair>
 __device__ inline std::uint32_t bytes_to_bf16(std::uint32_t four, const CodeConstants& constants) {
   // Each code with its highest bit repeated above it. 128 + its lower seven bits is exact in bf16, and so is the difference
   // to 0, 128 or 256, depending on the highest bit.
-  const std::uint32_t two = __byte_perm(four, 0, kPair == 0 ? 0x9180 : 0xb3a2);
-  return minus_bf16((two & 0x007f007fU) | kTwice128, (two & constants.mask) ^ constants.flip);
+  std::uint32_t two = 0;
+  asm("prmt.b32 %0, %1, 0, %2;\n" : "=r"(two) : "r"(four), "n"(kPair == 0 ? 0x9180 : 0xb3a2));  // __byte_perm() has no signs
+  return minus_bf16(above_128<0x007f007fU>(two), (two & constants.mask) ^ constants.flip);
 }
 
 template <int kPair>

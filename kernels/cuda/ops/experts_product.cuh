@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/ops/barriers.cuh"
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/exact_weights.cuh"
 #include "kernels/cuda/ops/experts.h"
+#include "kernels/cuda/ops/mbarrier.cuh"
 
 namespace lathe::kernels::cuda {
 
@@ -58,8 +58,7 @@ class ExpertWarp {
         lane_(threadIdx.x % kWarp),
         n_groups_((product.n_tiles + kMatrixTiles - 1) / kMatrixTiles),
         n_stages_((product.n_steps + S::kStageSteps - 1) / S::kStageSteps),
-        table_(reinterpret_cast<std::uint32_t*>(shared)),
-        policy_(read_once_policy()) {
+        table_(reinterpret_cast<std::uint32_t*>(shared)) {
     const int warp = threadIdx.x / kWarp;
     unsigned char* const stages = shared + S::kTableBytes;
     stages_ = stages + warp * (S::kStages * S::kStageBytes);
@@ -71,7 +70,7 @@ class ExpertWarp {
     if (lane_ == 0) {
 #pragma unroll
       for (int i = 0; i < S::kStages; ++i) init_barrier(full_ + 8 * i, 1);
-      order_barriers();
+      publish_barriers();
     }
     __syncwarp();
     if constexpr (F::kHasBook) fill_pair_table<S::kThreads>(table_, in_.constants);
@@ -115,7 +114,6 @@ class ExpertWarp {
   int n_stages_;  ///< of an item
   int n_experts_ = 0;
   std::uint32_t* table_;
-  std::uint64_t policy_;
   unsigned char* stages_;
   unsigned full_;  ///< barriers of the stages
   std::int64_t index_ = 0, fill_index_ = 0, end_ = 0;
@@ -164,12 +162,11 @@ class ExpertWarp {
     for (int t = 0; t < S::kTiles; ++t, to += S::kTileBytes) {
       const int matrix = t / kMatrixTiles;
       const std::int64_t tile = min(fill_group_ * kMatrixTiles + t % kMatrixTiles, in_.n_tiles - 1);
-      copy_bulk(to, fill_weights_[matrix] + (tile * in_.n_steps + first) * F::kStepBytes, n_steps * F::kStepBytes, barrier,
-                policy_);
+      copy_bulk(to, fill_weights_[matrix] + (tile * in_.n_steps + first) * F::kStepBytes, n_steps * F::kStepBytes, barrier);
       if constexpr (F::kHasCodes) {
         const int scale_group = first * kStep >> in_.group_shift;
         copy_bulk(to + S::kWeightBytes, fill_scales_[matrix] + (tile * in_.n_scale_groups + scale_group) * F::kScaleBytes,
-                  n_units * F::kScaleBytes, barrier, policy_);
+                  n_units * F::kScaleBytes, barrier);
       }
     }
   }
@@ -183,7 +180,7 @@ class ExpertWarp {
       const int first = stage * S::kStageSteps, n_left = in_.n_steps - first;
       Weights weights;
       UnitScales scales;
-      wait(full_ + 8 * slot_, parity_);
+      wait_phase(full_ + 8 * slot_, parity_);
       read_stage(weights, scales, n_left);
       __syncwarp();
       fill(slot_);

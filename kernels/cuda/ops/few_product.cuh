@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with few rows, at the speed of memory. Blocks of threads stay and take one group of tiles (16 outputs each) after
-// the other. A chunk is up to 256 of k of all tiles of a group; chunks go to the warps of the block, or of the blocks of a
-// cluster, in turn. Each warp copies the weights of its next chunks to shared memory while it multiplies, and begins before
-// the kernel before it in the stream ends. It sums each unit of its chunk by itself; when its turn comes it takes the totals
-// from the warp that has the chunk before, adds its sums in order, and hands the totals on. So each output is added in the
-// order of k, whatever the number of rows, warps and blocks.
+// Products with few rows, at the speed of memory. One block of threads stays on each multiprocessor. Its warps form teams; a
+// team takes one group of tiles (16 outputs each) after the other. A chunk is up to 256 of k of a group; chunks go to the
+// warps of a team in turn. A warp loads the weights of its next chunk into the registers that the multiplied ones leave, and
+// begins before the kernel before it in the stream ends. It sums each unit of its chunk by itself; when its turn comes it
+// takes the totals from the warp that has the chunk before, adds its sums in order, and hands the totals on. So each output
+// is added in the order of k, whatever the number of rows, warps and teams.
 #pragma once
 
 #include <algorithm>
@@ -30,39 +30,30 @@ struct FewProduct {
   CodeConstants constants;
 };
 
-/// Division of a product among warps. kTiles: tiles of 16 outputs of a warp; kStages: stages of a warp in shared memory.
-template <int kRowTilesOf, int kTilesOf, int kWarpsOf, int kStagesOf, int kClusterOf, int kBlocksOf>
+/// Division of a product among warps. kTiles: tiles of 16 outputs of a warp; kWarps: most warps of a block.
+template <int kRowTilesOf, int kTilesOf, int kWarpsOf, int kMostSumsOf, int kAheadOf>
 struct FewCut {
-  static constexpr int kRowTiles = kRowTilesOf, kTiles = kTilesOf, kWarps = kWarpsOf, kStages = kStagesOf;
-  static constexpr int kCluster = kClusterOf, kBlocks = kBlocksOf;
+  static constexpr int kRowTiles = kRowTilesOf, kTiles = kTilesOf, kWarps = kWarpsOf;
+  static constexpr int kMostSums = kMostSumsOf;  ///< fragments of sums that registers hold
+  static constexpr int kAhead = kAheadOf;        ///< steps of x that are loaded ahead
   static constexpr int kThreads = kWarps * kWarp;
 };
 
 template <class F, class C>
 struct FewSizes {
-  /// Units of a chunk: as many as registers hold the sums of.
-  static constexpr int kMostUnits = std::max(1, (F::kHasOffset ? 8 : 16) / (C::kTiles * C::kRowTiles));
-  static constexpr int kChunkSteps = std::max(4, std::min(kChunk / kStep, F::kUnitSteps* kMostUnits));
+  /// Units of a chunk: as many as registers hold the sums of, and the weights of all tiles (but at least one).
+  static constexpr int kMostUnits = (F::kHasOffset ? C::kMostSums / 2 : C::kMostSums) / (C::kTiles * C::kRowTiles);
+  static constexpr int kMostSteps = std::min({kChunk / kStep, F::kUnitSteps * kMostUnits, 8 / C::kTiles * F::kVectorSteps});
+  static constexpr int kChunkSteps = std::max({kQuad / kStep, F::kUnitSteps, kMostSteps});
   static constexpr int kUnits = kChunkSteps / F::kUnitSteps;
-  /// A stage has up to 2 KB of weights for each tile.
-  static constexpr int kStageSteps = std::min(kChunkSteps, 4 * F::kVectorSteps);
-  static constexpr int kChunkStages = kChunkSteps / kStageSteps;
-  static constexpr int kVectors = kStageSteps / F::kVectorSteps;
-  static constexpr int kStageUnits = std::max(1, kStageSteps / F::kUnitSteps);
-  static constexpr int kWeightBytes = kStageSteps * F::kStepBytes, kScaleBytes = kStageUnits * F::kScaleBytes;
-  static constexpr int kTileBytes = kWeightBytes + kScaleBytes;
-  static constexpr int kStageBytes = C::kTiles * kTileBytes;
-  /// Steps of x that a warp loads ahead.
-  static constexpr int kPieceSteps = std::min(C::kRowTiles <= 2 ? 4 : C::kRowTiles <= 4 ? 2 : 1, kChunkSteps / 2);
-  static constexpr int kPieces = kChunkSteps / kPieceSteps, kStagePieces = kStageSteps / kPieceSteps;
-  static constexpr int kMailBytes = C::kTiles * C::kRowTiles * kWarp * 16;
-  static constexpr int kBarriers = C::kWarps * (C::kStages + 1);
+  static constexpr int kVectors = kChunkSteps / F::kVectorSteps;
+  static constexpr int kAhead = std::min(C::kAhead, kChunkSteps);
+  static constexpr int kMailBytes = C::kTiles * C::kRowTiles * kWarp * 16;  // of a team
   static constexpr int kTableBytes = F::kHasBook ? kPairTableBytes : 0;
-  static constexpr std::size_t kSharedBytes =
-      std::size_t{C::kWarps} * C::kStages * kStageBytes + kMailBytes + kTableBytes + kBarriers * 8;
-  static_assert(kChunkSteps % F::kUnitSteps == 0 && kChunkSteps % kStageSteps == 0 && kStageSteps % F::kVectorSteps == 0);
-  static_assert(kStageSteps % kPieceSteps == 0 && kPieces % 2 == 0);
-  static_assert(F::kUnitSteps >= kStageSteps || kStageSteps % F::kUnitSteps == 0);
+  /// More than half of a multiprocessor's, so that each has one block.
+  static constexpr std::size_t kSharedBytes = 116 << 10;
+  static_assert(kTableBytes + C::kWarps * (kMailBytes + 8) <= kSharedBytes);
+  static_assert(kChunkSteps % F::kUnitSteps == 0 && kChunkSteps % F::kVectorSteps == 0 && kChunkSteps % kAhead == 0);
 };
 
 template <class C>
@@ -94,6 +85,9 @@ struct StoreRows {
   }
 };
 
+/// x of steps after the last one.
+static __device__ const uint2 no_x[4 * kWarp] = {};
+
 /// The work of one warp.
 template <class F, class C, class End>
 class FewWarp {
@@ -101,47 +95,58 @@ class FewWarp {
   static constexpr int kMatrixTiles = C::kTiles / End::kMatrices;
 
  public:
-  __device__ FewWarp(const FewProduct& product, unsigned char* shared)
+  __device__ FewWarp(const FewProduct& product, int n_teams, unsigned char* shared)
       : in_(product),
-        turns_{.n_chunks = (product.n_steps + S::kChunkSteps - 1) / S::kChunkSteps,
-               .n_groups = (product.n_tiles + kMatrixTiles - 1) / kMatrixTiles,
-               .n_clusters = static_cast<int>(gridDim.x) / C::kCluster,
-               .cluster_size = C::kCluster,
-               .n_warps = C::kWarps},
-        own_{.rank = static_cast<int>(blockIdx.x) % C::kCluster, .warp = static_cast<int>(threadIdx.x) / kWarp},
+        n_teams_(n_teams),
         lane_(threadIdx.x % kWarp),
-        stages_(shared + own_.warp * (C::kStages * S::kStageBytes)),
         policy_(read_once_policy()) {
-    unsigned char* const after = shared + C::kWarps * (C::kStages * S::kStageBytes);
-    mail_ = reinterpret_cast<float4*>(after) + lane_;
-    table_ = reinterpret_cast<std::uint32_t*>(after + S::kMailBytes);
-    ready_ = shared_address(after + S::kMailBytes + S::kTableBytes);
-    full_ = ready_ + 8 * (C::kWarps + own_.warp * C::kStages);
-    use_ = fill_ = turns_.first_of(static_cast<int>(blockIdx.x) / C::kCluster, own_);
-    is_first_ = own_.warp == 0 && own_.rank == 0;
+    const int warp = threadIdx.x / kWarp, n_warps = blockDim.x / kWarp;
+    const int team = warp % n_teams, rank = warp / n_teams, team_size = n_warps / n_teams;
+    turns_ = {.n_chunks = (product.n_steps + S::kChunkSteps - 1) / S::kChunkSteps,
+              .n_groups = (product.n_tiles + kMatrixTiles - 1) / kMatrixTiles,
+              .n_clusters = static_cast<int>(gridDim.x) * n_teams,
+              .cluster_size = 1,
+              .n_warps = team_size};
+    table_ = reinterpret_cast<std::uint32_t*>(shared);
+    unsigned char* const after = shared + S::kTableBytes;
+    mail_ = reinterpret_cast<float4*>(after + team * S::kMailBytes) + lane_;
+    const unsigned barriers = shared_address(after + C::kWarps * S::kMailBytes);
+    ready_ = barriers + 8 * warp;
+    ready_of_next_ = barriers + 8 * ((rank + 1) % team_size * n_teams + team);
+    use_ = turns_.first_of(team * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x), {0, rank});
+    is_first_ = rank == 0;
+#pragma unroll
+    for (int r = 0; r < C::kRowTiles; ++r) {
+      // Rows that are not there have the numbers of row 0; their sums are not stored.
+      x_at_[r] = r * kRowTile + lane_ / 4 < in_.n_rows ? r * in_.n_steps * kWarp + lane_ : lane_ % 4;
+    }
   }
 
-  /// Makes the barriers of this warp and begins to copy weights.
+  /// Makes the barrier of this warp and begins to load weights.
   __device__ void begin() {
-    if (lane_ == 0) {
-      init_barrier(ready_ + 8 * own_.warp, 1);
+    if (lane_ == 0) init_barrier(ready_, 1);
+    aim(use_);
 #pragma unroll
-      for (int i = 0; i < C::kStages; ++i) init_barrier(full_ + 8 * i, 1);
-      order_barriers();
+    for (int t = 0; t < C::kTiles; ++t) {
+#pragma unroll
+      for (int v = 0; v < S::kVectors; ++v) {
+        weights_[t][v] = make_uint4(0, 0, 0, 0);
+        load_weights(t, v);
+      }
     }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < C::kStages; ++i) fill(i);
-    if constexpr (F::kHasBook) fill_pair_table<C::kThreads>(table_, in_.constants);
+    load_scales();
+    if constexpr (F::kHasBook) fill_pair_table(table_, in_.constants, static_cast<int>(blockDim.x));
   }
 
   __device__ void run(const End& end) {
     if (!turns_.is_there(use_)) return;
-    load_x(x_[0], use_.chunk * S::kChunkSteps);
+    load_first_x<0>();
     while (turns_.is_there(use_)) {
       const ChunkOfGroup next = turns_.next_of_warp(use_);
-      multiply_chunk(next.chunk * S::kChunkSteps);
+      aim(next);
+      multiply_chunk(next);
       take_turn(end);
+      load_scales();
       use_ = next;
     }
   }
@@ -149,226 +154,170 @@ class FewWarp {
  private:
   const FewProduct& in_;
   ChunkTurns turns_;
-  WarpOfCluster own_;
+  int n_teams_;
   int lane_;
-  unsigned char* stages_;
   std::uint64_t policy_;
   float4* mail_;
   std::uint32_t* table_;
-  unsigned ready_;  ///< barriers of the warps' turns
-  unsigned full_;   ///< barriers of this warp's stages
-  ChunkOfGroup use_, fill_;
-  int fill_stage_ = 0;  ///< stage of fill_'s chunk that is copied next
-  int slot_ = 0;        ///< slot of shared memory that is read next
-  unsigned slot_parity_ = 0, turn_parity_ = 0;
-  bool is_first_;  ///< no chunk comes before the next one
-  uint2 x_[2][S::kPieceSteps][C::kRowTiles];
+  unsigned ready_, ready_of_next_;  ///< barriers of the turns of this warp and of the one after it
+  ChunkOfGroup use_;
+  unsigned turn_parity_ = 0;
+  bool is_first_;           ///< no chunk comes before the next one
+  int x_at_[C::kRowTiles];  ///< of this thread, in the first step
+  // Chunk that is loaded:
+  int n_left_ = 0;  ///< steps from its first one on
+  const std::byte *weights_from_[C::kTiles], *scales_from_[C::kTiles];
+
+  uint4 weights_[C::kTiles][S::kVectors];
+  uint2 x_[S::kAhead][C::kRowTiles];
   float sums_[S::kUnits][C::kTiles][C::kRowTiles][4];
   float x_sums_[F::kHasOffset ? S::kUnits : 1][C::kRowTiles][4];
   StoredScales<F::kScales> scales_[S::kUnits][C::kTiles];
 
-  /// Copies the next stage of this warp's weights to a slot.
-  __device__ void fill(int slot) {
-    if (!turns_.is_there(fill_)) return;
-    const int first = fill_.chunk * S::kChunkSteps + fill_stage_ * S::kStageSteps;
-    if (lane_ == 0) copy_stage(slot, first, min(in_.n_steps - first, S::kStageSteps));
-    if (++fill_stage_ < S::kChunkStages) return;
-    fill_stage_ = 0;
-    fill_ = turns_.next_of_warp(fill_);
-  }
-
-  __device__ void copy_stage(int slot, int first, int n_steps) {
-    const unsigned barrier = full_ + 8 * slot;
-    if (n_steps <= 0) return arrive(barrier);  // the last chunk ends before this stage
-    const int n_units = max(1, (n_steps + F::kUnitSteps - 1) / F::kUnitSteps);
-    arrive_expecting(barrier, C::kTiles * (n_steps * F::kStepBytes + n_units * F::kScaleBytes));
-    unsigned to = shared_address(stages_ + slot * S::kStageBytes);
-#pragma unroll
-    for (int t = 0; t < C::kTiles; ++t, to += S::kTileBytes) {
-      const int matrix = t / kMatrixTiles;
-      const std::int64_t tile = min(fill_.group * kMatrixTiles + t % kMatrixTiles, in_.n_tiles - 1);
-      copy_bulk(to, in_.weights[matrix] + (tile * in_.n_steps + first) * F::kStepBytes, n_steps * F::kStepBytes, barrier,
-                policy_);
-      if constexpr (F::kHasCodes) {
-        const int scale_group = first * kStep >> in_.group_shift;
-        copy_bulk(to + S::kWeightBytes, in_.scales[matrix] + (tile * in_.n_scale_groups + scale_group) * F::kScaleBytes,
-                  n_units * F::kScaleBytes, barrier, policy_);
-      }
-    }
-  }
-
-  /// Loads x of the steps from `step` on; rows and steps that are not there become zeros.
-  __device__ void load_x(uint2 (&x)[S::kPieceSteps][C::kRowTiles], int step) const {
-#pragma unroll
-    for (int r = 0; r < C::kRowTiles; ++r) {
-      const bool is_there = r * kRowTile + lane_ / 4 < in_.n_rows && step < in_.n_steps;
-      const uint2* const from = in_.x + (static_cast<std::int64_t>(r) * in_.n_steps + step) * kWarp + lane_;
-#pragma unroll
-      for (int i = 0; i < S::kPieceSteps; ++i) x[i][r] = is_there ? from[i * kWarp] : make_uint2(0, 0);
-    }
-  }
-
-  /// Sums the units of a chunk. `next_step`: the first step of the chunk after it.
-  __device__ void multiply_chunk(int next_step) {
-    const int first = use_.chunk * S::kChunkSteps;
-    clear(sums_);
-    if constexpr (F::kHasOffset) clear(x_sums_);
-#pragma unroll
-    for (int stage = 0; stage < S::kChunkStages; ++stage) {
-      uint4 weights[C::kTiles][S::kVectors];
-      wait(full_ + 8 * slot_, slot_parity_);
-      read_stage(weights, stage, in_.n_steps - first - stage * S::kStageSteps);
-      __syncwarp();
-      fill(slot_);
-      if (++slot_ == C::kStages) slot_ = 0, slot_parity_ ^= 1;
-      [&]<int... kOfStage>(std::integer_sequence<int, kOfStage...>) {
-        (multiply_piece<kOfStage>(weights, stage, first, next_step), ...);
-      }(std::make_integer_sequence<int, S::kStagePieces>());
-    }
-  }
-
-  template <int kSize>
-  __device__ static void clear(float (&of)[kSize][C::kTiles][C::kRowTiles][4]) {
-#pragma unroll
-    for (int i = 0; i < kSize * C::kTiles * C::kRowTiles * 4; ++i) (&of[0][0][0][0])[i] = 0;
-  }
-  template <int kSize>
-  __device__ static void clear(float (&of)[kSize][C::kRowTiles][4]) {
-#pragma unroll
-    for (int i = 0; i < kSize * C::kRowTiles * 4; ++i) (&of[0][0][0])[i] = 0;
-  }
-
-  /// Reads weights and scales of a stage; those after the last step become zeros.
-  __device__ void read_stage(uint4 (&weights)[C::kTiles][S::kVectors], int stage, int n_steps) {
+  /// Chooses the chunk of the next loads.
+  __device__ void aim(ChunkOfGroup at) {
+    const int first = at.chunk * S::kChunkSteps;
+    n_left_ = turns_.is_there(at) ? in_.n_steps - first : 0;
 #pragma unroll
     for (int t = 0; t < C::kTiles; ++t) {
-      const unsigned char* const from = stages_ + slot_ * S::kStageBytes + t * S::kTileBytes;
+      const int matrix = t / kMatrixTiles, tile = min(at.group * kMatrixTiles + t % kMatrixTiles, in_.n_tiles - 1);
+      weights_from_[t] =
+          in_.weights[matrix] + (static_cast<std::int64_t>(tile) * in_.n_steps + first) * F::kStepBytes + lane_ * 16;
+      if constexpr (F::kHasCodes)
+        scales_from_[t] = in_.scales[matrix] +
+                          (static_cast<std::int64_t>(tile) * in_.n_scale_groups + (first * kStep >> in_.group_shift)) * F::kScaleBytes +
+                          lane_ / 4 * (F::kScaleBytes / 8);
+    }
+  }
+
+  __device__ void load_weights(int t, int v) {
+    // What is not there multiplies zeros of x, so codes may be anything; other numbers might be infinite.
+    if constexpr (F::kStorage == Storage::bf16 || F::kStorage == Storage::e4m3) {
+      if (v * F::kVectorSteps >= n_left_) weights_[t][v] = make_uint4(0, 0, 0, 0);
+    }
+    load_once(weights_[t][v], weights_from_[t] + v * 512, v * F::kVectorSteps, n_left_, policy_);
+  }
+
+  __device__ void load_scales() {
+    if constexpr (F::kHasCodes) {
 #pragma unroll
-      for (int v = 0; v < S::kVectors; ++v) {
-        weights[t][v] = make_uint4(0, 0, 0, 0);
-        if (v * F::kVectorSteps < n_steps) weights[t][v] = reinterpret_cast<const uint4*>(from)[v * kWarp + lane_];
-      }
-      if constexpr (F::kHasCodes) {
-        const auto* const scales = reinterpret_cast<const StoredScales<F::kScales>*>(from + S::kWeightBytes) + lane_ / 4;
+      for (int t = 0; t < C::kTiles; ++t) {
 #pragma unroll
-        for (int u = 0; u < S::kStageUnits; ++u) {
-          StoredScales<F::kScales>& scale = scales_[(stage * S::kStageSteps) / F::kUnitSteps + u][t];
-          if (u == 0 && stage * S::kStageSteps % F::kUnitSteps != 0) continue;  // a unit of several stages
-          scale = {};
-          if (u * F::kUnitSteps < n_steps) scale = scales[u * 8];
+        for (int u = 0; u < S::kUnits; ++u) {
+          scales_[u][t] = {};
+          if (u * F::kUnitSteps < n_left_)
+            scales_[u][t] = *reinterpret_cast<const StoredScales<F::kScales>*>(scales_from_[t] + u * F::kScaleBytes);
         }
       }
     }
   }
 
-  template <int kOfStage>
-  __device__ void multiply_piece(const uint4 (&weights)[C::kTiles][S::kVectors], int stage, int first, int next_step) {
-    const int piece = stage * S::kStagePieces + kOfStage;
-    load_x(x_[(piece + 1) % 2], piece + 1 < S::kPieces ? first + (piece + 1) * S::kPieceSteps : next_step);
-    [&]<int... kOfPiece>(std::integer_sequence<int, kOfPiece...>) {
-      (multiply_step<kOfStage * S::kPieceSteps + kOfPiece>(weights, x_[piece % 2][kOfPiece], stage), ...);
-    }(std::make_integer_sequence<int, S::kPieceSteps>());
+  /// Loads x of the kQuad from `step` on; steps that are not there are zeros.
+  template <int kSlot>
+  __device__ void load_x(int step) {
+#pragma unroll
+    for (int r = 0; r < C::kRowTiles; ++r) {
+      const uint2* const from = step < in_.n_steps ? in_.x + step * kWarp + x_at_[r] : no_x;
+#pragma unroll
+      for (int i = 0; i < std::min(4, S::kAhead); ++i) x_[kSlot + i][r] = from[i * kWarp];
+    }
+  }
+  template <int kSlot>
+  __device__ void load_first_x() {
+    if constexpr (kSlot < S::kAhead) {
+      load_x<kSlot>(use_.chunk * S::kChunkSteps + kSlot);
+      load_first_x<kSlot + 4>();
+    }
   }
 
-  template <int kOfStage>
-  __device__ void multiply_step(const uint4 (&weights)[C::kTiles][S::kVectors], const uint2 (&x)[C::kRowTiles], int stage) {
-    const int unit = (stage * S::kStageSteps + kOfStage) / F::kUnitSteps;
+  __device__ void multiply_chunk(ChunkOfGroup next) {
+#pragma unroll
+    for (int i = 0; i < S::kUnits * C::kTiles * C::kRowTiles * 4; ++i) (&sums_[0][0][0][0])[i] = 0;
+    if constexpr (F::kHasOffset) {
+#pragma unroll
+      for (int i = 0; i < S::kUnits * C::kRowTiles * 4; ++i) (&x_sums_[0][0][0])[i] = 0;
+    }
+    const int first = use_.chunk * S::kChunkSteps, first_of_next = next.chunk * S::kChunkSteps;
+    [&]<int... kSteps>(std::integer_sequence<int, kSteps...>) {
+      (multiply_step<kSteps>(first, first_of_next), ...);
+    }(std::make_integer_sequence<int, S::kChunkSteps>());
+  }
+
+  template <int kStepOf>
+  __device__ void multiply_step(int first, int first_of_next) {
+    constexpr int kUnit = kStepOf / F::kUnitSteps, kSlot = kStepOf % S::kAhead, kVector = kStepOf / F::kVectorSteps;
     if constexpr (F::kHasOffset) {
       constexpr std::uint32_t kOnes[4] = {0x3f803f80U, 0x3f803f80U, 0x3f803f80U, 0x3f803f80U};
 #pragma unroll
-      for (int r = 0; r < C::kRowTiles; ++r) multiply_add(x_sums_[unit][r], kOnes, x[r]);
+      for (int r = 0; r < C::kRowTiles; ++r) multiply_add(x_sums_[kUnit][r], kOnes, x_[kSlot][r]);
     }
 #pragma unroll
     for (int t = 0; t < C::kTiles; ++t) {
       std::uint32_t a[4];
-      exact_fragment<F, kOfStage % F::kVectorSteps>(a, weights[t][kOfStage / F::kVectorSteps], in_.constants,
-                                                    table_ + lane_);
+      exact_fragment<F, kStepOf % F::kVectorSteps>(a, weights_[t][kVector], in_.constants, table_ + lane_);
 #pragma unroll
-      for (int r = 0; r < C::kRowTiles; ++r) multiply_add(sums_[unit][t][r], a, x[r]);
+      for (int r = 0; r < C::kRowTiles; ++r) multiply_add(sums_[kUnit][t][r], a, x_[kSlot][r]);
+      if constexpr (kStepOf % F::kVectorSteps == F::kVectorSteps - 1) load_weights(t, kVector);
+    }
+    constexpr int kPiece = std::min(4, S::kAhead);
+    if constexpr (kStepOf % kPiece == kPiece - 1) {
+      constexpr int kNext = kStepOf + 1 - kPiece + S::kAhead;
+      load_x<kSlot + 1 - kPiece>(kNext < S::kChunkSteps ? first + kNext : first_of_next + kNext - S::kChunkSteps);
     }
   }
 
   /// Adds the sums of the chunk to the totals of the chunks before it, and hands them on or stores them.
   __device__ void take_turn(const End& end) {
+    Scales scales[S::kUnits][C::kTiles];
+#pragma unroll
+    for (int u = 0; u < S::kUnits; ++u) {
+#pragma unroll
+      for (int t = 0; t < C::kTiles; ++t) scales[u][t] = scales_[u][t].widened();
+    }
     if (!is_first_) {
-      wait<C::kCluster>(ready_ + 8 * own_.warp, turn_parity_);
+      wait(ready_, turn_parity_);
       turn_parity_ ^= 1;
     }
     is_first_ = false;
     const bool is_last = turns_.is_last_of_group(use_);
-    const WarpOfCluster next = turns_.successor(own_);
     FewTotals<C> total;
 #pragma unroll
     for (int t = 0; t < C::kTiles; ++t) {
 #pragma unroll
       for (int r = 0; r < C::kRowTiles; ++r) {
+        float4* const mail = mail_ + (t * C::kRowTiles + r) * kWarp;
         float4 before = make_float4(0, 0, 0, 0);
-        if (use_.chunk > 0) before = mail_[(t * C::kRowTiles + r) * kWarp];
+        if (use_.chunk > 0) before = *mail;
         total[t][r][0] = before.x, total[t][r][1] = before.y, total[t][r][2] = before.z, total[t][r][3] = before.w;
-        add_units(total[t][r], t, r);
-        if (!is_last)
-          send((t * C::kRowTiles + r) * kWarp, next.rank,
-               make_float4(total[t][r][0], total[t][r][1], total[t][r][2], total[t][r][3]));
+#pragma unroll
+        for (int u = 0; u < S::kUnits; ++u) add_unit(total[t][r], scales[u][t], u, t, r);
+        if (!is_last) *mail = make_float4(total[t][r][0], total[t][r][1], total[t][r][2], total[t][r][3]);
       }
     }
     __syncwarp();
-    if (lane_ == 0 && turns_.has_next(use_)) {
-      if constexpr (C::kCluster > 1) arrive_at(ready_ + 8 * next.warp, next.rank);
-      else arrive(ready_ + 8 * next.warp);
-    }
+    if (lane_ == 0 && turns_.has_next(use_)) arrive(ready_of_next_);
     if (is_last) end.template store<C>(total, use_.group, lane_);
   }
 
-  __device__ void add_units(float (&total)[4], int t, int r) const {
+  __device__ void add_unit(float (&total)[4], const Scales& scales, int u, int t, int r) const {
 #pragma unroll
-    for (int u = 0; u < S::kUnits; ++u) {
-      const Scales scales = scales_[u][t].widened();
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        total[i] =
-            total_with<F::kScales>(total[i], sums_[u][t][r][i], x_sums_[F::kHasOffset ? u : 0][r][i % 2],
-                                   i < 2 ? scales.scale.x : scales.scale.y, i < 2 ? scales.offset.x : scales.offset.y);
-      }
+    for (int i = 0; i < 4; ++i) {
+      total[i] = total_with<F::kScales>(total[i], sums_[u][t][r][i], x_sums_[F::kHasOffset ? u : 0][r][i % 2],
+                                        i < 2 ? scales.scale.x : scales.scale.y, i < 2 ? scales.offset.x : scales.offset.y);
     }
-  }
-
-  __device__ void send(int at, int rank, float4 four) {
-    if constexpr (C::kCluster > 1) store_at(shared_address(mail_ + at), rank, four);
-    else mail_[at] = four;
   }
 };
 
 template <class F, class C, class End>
-__global__ void __launch_bounds__(C::kThreads, C::kBlocks)
-    multiply_few_rows(const __grid_constant__ FewProduct product, const __grid_constant__ End end) {
+__global__ void __launch_bounds__(C::kThreads, 1)
+    multiply_few_rows(const __grid_constant__ FewProduct product, const __grid_constant__ End end, int n_teams) {
   extern __shared__ __align__(128) unsigned char shared_of_few[];
   let_next_begin();
-  FewWarp<F, C, End> warp(product, shared_of_few);
+  FewWarp<F, C, End> warp(product, n_teams, shared_of_few);
   warp.begin();
-  if constexpr (C::kCluster > 1) sync_cluster();
-  else __syncthreads();
+  __syncthreads();
   wait_for_previous();
   warp.run(end);
-}
-
-/// launch_dependent() with blocks in clusters of `cluster_size`.
-template <class... Params, class... Args>
-void launch_clusters(void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t shared_bytes, Stream stream,
-                     unsigned cluster_size, const Args&... args) {
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = cluster_size;
-  attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  check(cudaLaunchKernelEx(&config, kernel, args...), "launch");
 }
 
 inline int n_processors() {
@@ -382,7 +331,7 @@ inline int n_processors() {
 
 /// Launches multiply_few_rows(). `end`: what becomes of the totals.
 template <class F, class C, class End>
-void launch_few(Stream stream, const FewProduct& product, const End& end) {
+void launch_few(Stream stream, const FewProduct& product, const End& end, int teams = 0) {
   using S = FewSizes<F, C>;
   const auto kernel = multiply_few_rows<F, C, End>;
   [[maybe_unused]] static const bool is_prepared = [&] {
@@ -391,10 +340,10 @@ void launch_few(Stream stream, const FewProduct& product, const End& end) {
     return true;
   }();
   const auto n_groups = div_up(product.n_tiles, C::kTiles / End::kMatrices);
-  const auto n_clusters = std::min<std::int64_t>(n_groups, n_processors() * C::kBlocks / C::kCluster);
-  const dim3 grid(static_cast<unsigned>(n_clusters * C::kCluster)), block(C::kThreads);
-  if constexpr (C::kCluster > 1) launch_clusters(kernel, grid, block, S::kSharedBytes, stream, C::kCluster, product, end);
-  else launch_dependent(kernel, grid, block, S::kSharedBytes, stream, product, end);
+  const auto n_blocks = std::min<std::int64_t>(n_groups, n_processors());
+  const int n_teams = teams > 0 ? teams : few_teams(static_cast<int>(div_up(n_groups, n_blocks)), C::kWarps);
+  const dim3 grid(static_cast<unsigned>(n_blocks)), block(C::kWarps / n_teams * n_teams * kWarp);
+  launch_dependent(kernel, grid, block, S::kSharedBytes, stream, product, end, n_teams);
 }
 
 inline FewProduct few_product(const PreparedX& x, const StoredMatrix& first, const StoredMatrix& second,

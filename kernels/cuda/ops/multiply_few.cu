@@ -11,17 +11,9 @@ namespace {
 template <class F>
 constexpr int kMostRowTiles = F::kHasCodes ? 4 : 8;
 
-template <class F, int kRowTiles>
-struct CutOf;
-// bf16, and codes: up to 8 rows, 16, 32 and 64.
-template <class F>
-struct CutOf<F, 1> : FewCut<1, 1, 8, F::kHasCodes ? 3 : 4, 1, 2> {};
-template <class F>
-struct CutOf<F, 2> : FewCut<2, F::kHasCodes ? 1 : 2, 8, 3, 1, F::kHasCodes ? 2 : 1> {};
-template <class F>
-struct CutOf<F, 4> : FewCut<4, F::kHasCodes ? 1 : 2, 8, 3, 1, F::kHasCodes ? 2 : 1> {};
-template <class F>
-struct CutOf<F, 8> : FewCut<8, 2, 8, 3, 1, 1> {};
+// Up to 8 rows, 16, 32 and 64. More row tiles need more registers, so fewer warps.
+template <int kRowTiles>
+using CutOf = FewCut<kRowTiles, 1, kRowTiles <= 2 ? 16 : 8, kRowTiles <= 2 ? 8 : 16, kRowTiles == 1 ? 8 : kRowTiles <= 4 ? 4 : 2>;
 
 template <class F>
 void launch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias) {
@@ -34,10 +26,10 @@ void launch(Stream stream, const Rows& out, const PreparedX& x, const StoredMatr
                         .n_rows = static_cast<int>(n_rows),
                         .n_outputs = static_cast<int>(matrix.layout.n),
                         .bias = bias};
-    if (n_rows <= kRowTile) launch_few<F, CutOf<F, 1>>(stream, product, end);
-    else if (n_rows <= 2 * kRowTile) launch_few<F, CutOf<F, 2>>(stream, product, end);
-    else if (n_rows <= 4 * kRowTile) launch_few<F, CutOf<F, 4>>(stream, product, end);
-    else if constexpr (kMostRowTiles<F> > 4) launch_few<F, CutOf<F, 8>>(stream, product, end);
+    if (n_rows <= kRowTile) launch_few<F, CutOf<1>>(stream, product, end);
+    else if (n_rows <= 2 * kRowTile) launch_few<F, CutOf<2>>(stream, product, end);
+    else if (n_rows <= 4 * kRowTile) launch_few<F, CutOf<4>>(stream, product, end);
+    else if constexpr (kMostRowTiles<F> > 4) launch_few<F, CutOf<8>>(stream, product, end);
   }
 }
 

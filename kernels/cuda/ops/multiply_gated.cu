@@ -14,7 +14,6 @@ namespace {
 struct StoreGated {
   static constexpr int kMatrices = 2;
   PreparedX to;
-  std::int64_t first_row;
   int n_rows, n_outputs, n_tiles;
   const float *gate_bias, *up_bias;
   Activation activation;
@@ -37,7 +36,7 @@ struct StoreGated {
           const int row = r * kRowTile + lane % 4 * 2 + i % 2, output = (group * kPairs + t) * kTile + lane / 4 + i / 2 * 8;
           if (row >= n_rows || output >= to.padded_k) continue;
           const float gate = total[t][r][i], up = total[kPairs + t][r][i];
-          cuda::store(to, first_row + row, output, output < n_outputs ? number(gate, up, output) : 0);
+          cuda::store(to, row, output, output < n_outputs ? number(gate, up, output) : 0);
         }
       }
     }
@@ -47,29 +46,22 @@ struct StoreGated {
   /// Writes zeros after the last tile.
   __device__ void fill_rest(int first) const {
     for (std::int64_t k = first; k < to.padded_k; k += kWarp) {
-      for (int row = 0; row < n_rows; ++row) cuda::store(to, first_row + row, k, 0);
+      for (int row = 0; row < n_rows; ++row) cuda::store(to, row, k, 0);
     }
   }
 };
 
 template <class F>
 void launch(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in) {
-  constexpr std::int64_t kMostRows = 4 * kRowTile;
-  for (std::int64_t first = 0; first < x.n_rows; first += kMostRows) {
-    const std::int64_t n_rows = std::min(x.n_rows - first, kMostRows);
-    const FewProduct product = few_product(x, in.gate, in.up, first, n_rows);
-    const StoreGated end{.to = to,
-                         .first_row = first,
-                         .n_rows = static_cast<int>(n_rows),
-                         .n_outputs = static_cast<int>(in.up.layout.n),
-                         .n_tiles = product.n_tiles,
-                         .gate_bias = in.gate_bias,
-                         .up_bias = in.up_bias,
-                         .activation = in.activation};
-    if (n_rows <= kRowTile) launch_few<F, FewCut<1, 2, 8, F::kHasCodes ? 3 : 4, 1, 1>>(stream, product, end);
-    else if (n_rows <= 2 * kRowTile) launch_few<F, FewCut<2, 2, 8, 3, 1, 1>>(stream, product, end);
-    else launch_few<F, FewCut<4, 2, 8, 3, 1, 1>>(stream, product, end);
-  }
+  const FewProduct product = few_product(x, in.gate, in.up, 0, x.n_rows);
+  const StoreGated end{.to = to,
+                       .n_rows = static_cast<int>(x.n_rows),
+                       .n_outputs = static_cast<int>(in.up.layout.n),
+                       .n_tiles = product.n_tiles,
+                       .gate_bias = in.gate_bias,
+                       .up_bias = in.up_bias,
+                       .activation = in.activation};
+  launch_few<F, FewCut<1, 2, F::kHasCodes ? 16 : 8, 8, 8>>(stream, product, end);
 }
 
 }  // namespace
@@ -83,7 +75,7 @@ bool are_gated_together(const StoredMatrix& gate, const StoredMatrix& up) {
 
 void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in) {
   if (x.n_rows == 0) return;
-  LATHE_CHECK(are_gated_together(in.gate, in.up) && x.n_rows <= kMaxFewRows && x.is_bf16);
+  LATHE_CHECK(are_gated_together(in.gate, in.up) && x.n_rows <= kMaxGatedRows && x.is_bf16);
   LATHE_CHECK(x.padded_k == in.up.layout.padded_k() && to.n_rows == x.n_rows && to.padded_k >= in.up.layout.n);
   for_forms(in.up, [&](auto form) { launch<decltype(form)>(stream, to, x, in); });
 }

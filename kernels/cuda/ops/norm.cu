@@ -13,9 +13,6 @@ constexpr int kRowVectors = kRowThreads * kVector;  // elements that a block rea
 constexpr int kMostInRegisters = 8 * kRowVectors;   // elements of the longest row that a block keeps in registers
 constexpr int kRowWarps = kRowThreads / kWarp;
 
-// store_vector() writes two elements of bf16 as one.
-static_assert(x_place(3, 7, 4) == x_place(3, 6, 4) + 1 && x_place(9, 49, 4) == x_place(9, 48, 4) + 1);
-
 /// The sum over all threads of a block, returned to each of them; the order of the additions is fixed. `warps`: space that
 /// no other sum of the block uses.
 __device__ float sum_of_block(float number, float (&warps)[kRowWarps]) {
@@ -44,19 +41,6 @@ __device__ inline void store_vector(float* row, int at, int n, bool is_aligned, 
   if (at + 1 < n) row[at + 1] = numbers.y;
   if (at + 2 < n) row[at + 2] = numbers.z;
   if (at + 3 < n) row[at + 3] = numbers.w;
-}
-
-/// Stores four elements from k on, a multiple of 4, at the places of store().
-__device__ inline void store_vector(const PreparedX& to, std::int64_t row, std::int64_t k, float4 numbers) {
-  const auto& [data, n_rows, padded_k, is_bf16] = to;  // all there is: another layout needs its places here
-  if (!is_bf16) {
-    *reinterpret_cast<float4*>(static_cast<float*>(data) + row * padded_k + k) = numbers;
-    return;
-  }
-  auto* const halves = static_cast<__nv_bfloat16*>(data);
-  const std::int64_t n_steps = padded_k / kStep;
-  *reinterpret_cast<__nv_bfloat162*>(halves + x_place(row, k, n_steps)) = __floats2bfloat162_rn(numbers.x, numbers.y);
-  *reinterpret_cast<__nv_bfloat162*>(halves + x_place(row, k + 2, n_steps)) = __floats2bfloat162_rn(numbers.z, numbers.w);
 }
 
 __device__ inline float4 operator+(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
@@ -132,7 +116,7 @@ __global__ void __launch_bounds__(kRowThreads) norm_rows(NormWork work) {
     const float4 bias = has_bias ? load_vector(work.norm.bias, at, n, work.is_aligned) : float4{};
     const float4 result = weighed(numbers[i], scale, weights[i], bias);
     store_vector(out, at, n, work.is_aligned, result);
-    if (work.prepared.data != nullptr) store_vector(work.prepared, row, at, result);
+    if (work.prepared.data != nullptr) store_four(work.prepared, row, at, result);
   }
   if (work.prepared.data == nullptr) return;
   for (std::int64_t i = round_up(n, kVector) + threadIdx.x; i < work.prepared.padded_k; i += kRowThreads)

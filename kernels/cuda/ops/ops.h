@@ -34,12 +34,14 @@ struct StoredMatrix {
   float book[16] = {};                  ///< codebook
 };
 
-/// Activations x prepared for a product: bf16 in the layout of x_place(), or f32 [n_rows][padded_k].
+/// Activations x prepared for a product: bf16 in the layout of x_place() or, in blocks, of x_block_place(), or f32
+/// [n_rows][padded_k].
 struct PreparedX {
   void* data = nullptr;
   std::int64_t n_rows = 0;
   std::int64_t padded_k = 0;
   bool is_bf16 = true;
+  bool in_blocks = false;
 };
 /// Units: bytes of PreparedX::data.
 constexpr std::int64_t prepared_bytes(std::int64_t n_rows, std::int64_t padded_k, bool is_bf16) {
@@ -64,17 +66,47 @@ struct GatedMatrices {
 /// True if multiply_gated() takes the two matrices: both in tiles, of one shape and format.
 bool are_gated_together(const StoredMatrix& gate, const StoredMatrix& up);
 /// Prepares the input of an MLP's `down`, act(x gate^T + gate_bias) * (x up^T + up_bias), with the bits of multiply_few()
-/// and prepare_activated(). Requires: are_gated_together(), at most kMaxFewRows rows, no input order of down.
+/// and prepare_activated(). Requires: are_gated_together(), at most kMaxGatedRows rows, no input order of down.
 void multiply_gated(Stream stream, const PreparedX& to, const PreparedX& x, const GatedMatrices& in);
-/// From 129 rows on multiply_many() is faster: on an H200, 4096 x 4096, it takes 112 us for 512 rows, and multiply_few()
-/// reads the weights once for each 64 rows.
+/// With more rows the sums of two matrices do not fit into registers: two products are faster.
+inline constexpr std::int64_t kMaxGatedRows = kRowTile;
+/// Most rows of a call of multiply_few(), which reads the weights again for each 32 or 64 of them.
 inline constexpr std::int64_t kMaxFewRows = 128;
-/// out = x matrix^T + bias for any number of rows. Requires: a matrix of bf16 in tiles.
-void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
+/// Rows up to which multiply_few() is faster than multiply_many(). The products of a layer of Llama 3 8B take on an H200, in
+/// us, in bf16 135 for 32 rows and 218 for 64 by multiply_few(), and 167 for 64 by multiply_many(); in int4_g32 172 and 331,
+/// and 229.
+inline constexpr std::int64_t kMostFewRows = 32;
+/// True if the device has wgmma, which takes x in blocks.
+bool has_wgmma();
+/// True if a product with so many rows takes x in blocks, for multiply_many(). Its sums have the bits of multiply_few().
+bool takes_blocks(std::int64_t n_rows, const MatrixLayout& layout);
+/// Memory that products with many rows use besides their arguments.
+struct ManyScratch {
+  float* unit_sums = nullptr;    ///< unit_sums_bytes(); unused without needs_unit_sums()
+  void* handed = nullptr;        ///< 0 at first
+  std::size_t handed_bytes = 0;  ///< of `handed`; with less than handed_bytes() tiles may not be split
+};
+/// True if products need the sums of x over units.
+constexpr bool needs_unit_sums(const MatrixLayout& layout) {
+  return layout.scales == ScaleKind::zero || layout.scales == ScaleKind::minimum;
+}
+/// Units: bytes.
+constexpr std::int64_t unit_sums_bytes(std::int64_t n_rows, const MatrixLayout& layout) {
+  return needs_unit_sums(layout) ? round_up(n_rows, kRowTile) * layout.n_units() * std::int64_t{sizeof(float)} : 0;
+}
+/// Units: bytes of the totals that blocks of threads hand to each other, and of the words that tell it.
+std::size_t handed_bytes();
+inline constexpr std::size_t kTurnBytes = 16 << 10;
+inline constexpr int kHandedOutputs = 128, kHandedRows = 128;  ///< most of a block
+/// Sums of x over units of k, in the layout of unit_sum_place(). Requires: x in blocks.
+void sum_units(Stream stream, float* to, const PreparedX& x, std::int64_t unit);
+/// out = x matrix^T + bias for any number of rows. Requires: a matrix in tiles, x in blocks, has_wgmma().
+void multiply_many(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias,
+                   const ManyScratch& scratch);
+/// As multiply_many(), for a matrix of bf16, with x in the layout of x_place().
+void multiply_many_mma(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
 /// out = x matrix^T + bias. Requires: a matrix in rows, x in f32.
 void multiply_plain(Stream stream, const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias);
-/// Expands tiles [first_tile, first_tile + n_tiles) of a matrix with codes to bf16 in tiles.
-void expand(Stream stream, void* to, const StoredMatrix& matrix, std::int64_t first_tile, std::int64_t n_tiles);
 
 // ---- packing
 /// Packs rows of f32, f16 or bf16 [n_rows, k] into rows [row_begin, row_begin + n_rows) of a matrix without codes.

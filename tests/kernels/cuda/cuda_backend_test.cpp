@@ -73,10 +73,10 @@ class CudaBackendTest : public QObject {
   }
 
   void work_memory_is_what_was_said() {
-    // One that has taken nothing yet, and rows enough for a matrix of codes to be expanded.
+    // One that has taken nothing yet, and rows enough for products with many rows, which need sums of x with zero points.
     const LoadedBackend fresh = load_cuda_backend(0);
     QVERIFY(fresh.backend);
-    const StepShape shape{.format = WeightFormat::int4_g32,
+    const StepShape shape{.format = WeightFormat::int4_g32_asym,
                           .n_rows = 256,
                           .hidden_size = 256,
                           .intermediate_size = 512,

@@ -48,6 +48,21 @@ class MatrixLayoutTest : public QObject {
     }
   }
 
+  void rows_of_x_in_blocks_are_swizzled() {
+    constexpr std::int64_t kRowTiles = 3;
+    std::set<std::int64_t> places;
+    for (std::int64_t row = 0; row < kRowTiles * kRowTile; ++row) {
+      for (std::int64_t k = 0; k < 2 * kQuad; ++k) {
+        // The address of an unswizzled matrix with rows of 128 bytes, whose bits 4 to 6 are xored with bits 7 to 9.
+        const std::int64_t plain = (k / kQuad * kRowTiles * kRowTile + row) * 128 + k % kQuad * 2;
+        QCOMPARE(x_block_place(row, k, kRowTiles) * 2, plain ^ (plain >> 3 & 0x70));
+        places.insert(x_block_place(row, k, kRowTiles));
+      }
+    }
+    QCOMPARE(static_cast<std::int64_t>(places.size()), kRowTiles * kRowTile * 2 * kQuad);
+    QCOMPARE(*places.rbegin(), kRowTiles * kRowTile * 2 * kQuad - 1);
+  }
+
   void every_weight_has_a_place_of_its_own_data() {
     QTest::addColumn<int>("storage");
     QTest::addColumn<std::int64_t>("n_places");  // of 48 rows of 192
@@ -114,6 +129,21 @@ class MatrixLayoutTest : public QObject {
     QCOMPARE(layout_of(Storage::code8, 16, 1024, ScaleKind::single).unit(), std::int64_t{256});
     QCOMPARE(layout_of(Storage::code8, 16, 1024, ScaleKind::single, 512).unit(), std::int64_t{256});
     QCOMPARE(layout_of(Storage::code8, 16, 130, ScaleKind::half, 128).n_units(), std::int64_t{2});
+  }
+
+  void sums_of_units_fill_their_memory_once() {
+    for (const int unit : {16, 32, 64, 128, 256}) {
+      const std::int64_t n_units = layout_of(Storage::code4, 16, 1024 + 64, ScaleKind::minimum, unit).n_units();
+      std::set<std::int64_t> places;
+      for (std::int64_t row = 0; row < 24; ++row) {
+        for (std::int64_t i = 0; i < n_units; ++i) places.insert(unit_sum_place(row, i, units_of_quad(unit), 3));
+      }
+      QCOMPARE(static_cast<std::int64_t>(places.size()), 24 * n_units);
+      QCOMPARE(*places.rbegin(), 24 * n_units - 1);
+    }
+    // The units of 64 k and of neighbouring row tiles are adjacent.
+    QCOMPARE(unit_sum_place(8, 4, 4, 3) - unit_sum_place(0, 4, 4, 3), std::int64_t{32});
+    QCOMPARE(unit_sum_place(0, 5, 4, 3) - unit_sum_place(0, 4, 4, 3), std::int64_t{8});
   }
 
   void sizes_count_what_is_filled_up() {
