@@ -4,24 +4,13 @@
 
 #include <cstdint>
 
+#include "kernels/api/router.h"
+
 namespace lathe::engine {
 
-/// The function from a router's logits to scores.
-enum class RouterScore : std::uint8_t {
-  softmax,         ///< over all experts
-  softmax_chosen,  ///< over the logits of the chosen experts: gpt-oss
-  sigmoid,         ///< of each logit alone: DeepSeek-V3
-  sparse_mixer     ///< for each chosen expert over those within `jitter` of it and not chosen before: Phi-3.5-MoE
-};
-
-/// The score by which a group of experts is ranked.
-enum class GroupScore : std::uint8_t {
-  largest,  ///< the score of its best expert: DeepSeek-V2
-  best_two  ///< the sum of the scores of its two best experts: DeepSeek-V3
-};
-
-// Twice the experts of the largest released model.
-inline constexpr std::int64_t kMaxExperts = 1024;
+using kernels::GroupScore;
+using kernels::kMaxExperts;
+using kernels::RouterScore;
 
 struct MoeConfig {
   std::int64_t n_experts = 0;  ///< 0: no layer has experts
@@ -38,6 +27,18 @@ struct MoeConfig {
   bool has_expert_bias = false;
   std::int64_t shared_size = 0;  ///< intermediate size of the shared expert, which every row uses as well; 0: none
   bool has_shared_gate = false;  ///< the shared expert's output is multiplied with the sigmoid of shared_expert_gate
+
+  kernels::RouterForm router() const {
+    return {.n_experts = n_experts,
+            .top_k = top_k,
+            .score = score,
+            .normalises = normalises,
+            .scale = scale,
+            .jitter = jitter,
+            .n_groups = n_groups,
+            .topk_groups = topk_groups,
+            .group_score = group_score};
+  }
 };
 
 }  // namespace lathe::engine

@@ -63,6 +63,9 @@ kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& st
           .q_size = config.q_size(),
           .head_dim = config.head_dim,
           .group = config.n_heads / config.n_kv_heads,
+          .n_experts = config.moe.n_experts,
+          .top_k = config.moe.top_k,
+          .expert_size = config.moe.expert_size,
           .has_input_orders = storage.has_input_orders()};
 }
 

@@ -14,6 +14,7 @@
 
 #include "kernels/api/ceilings.h"
 #include "kernels/api/operation_error.h"
+#include "kernels/api/router.h"
 #include "kernels/api/tensor.h"
 
 namespace lathe::kernels {
@@ -228,6 +229,13 @@ struct MlpWeights {
   TensorView down_bias{};
 };
 
+/// The experts of one layer in the form of their backend, which has whole mixtures as operations. Refers to their matrices
+/// and biases, which are kept longer. Made by Backend::make_experts.
+class PackedExperts {
+ public:
+  virtual ~PackedExperts() = default;
+};
+
 /// Formats and sizes of a model's steps, which determine the work memory of operations.
 struct StepShape {
   WeightFormat format = WeightFormat::f32;         ///< format of the layers' matrices
@@ -240,6 +248,9 @@ struct StepShape {
   std::int64_t q_size = 0;             ///< n_heads * head_dim
   std::int64_t head_dim = 0;
   std::int64_t group = 1;         ///< query heads of each KV head
+  std::int64_t n_experts = 0;     ///< 0: no layer has experts
+  std::int64_t top_k = 0;         ///< experts of each row
+  std::int64_t expert_size = 0;   ///< intermediate size of one expert
   bool has_input_orders = false;  ///< some matrices of the layers have an input_order()
 };
 
@@ -339,6 +350,30 @@ class Backend {
                         std::span<const float> factors) = 0;
   /// out[i] = x[rows[i]].
   virtual void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) = 0;
+
+  // ---- mixtures of experts, without the host. A backend without them gives no PackedExperts: the caller then chooses
+  // experts on the host, and calls mlp() for each of them
+  /// Makes the experts of a layer, of which each row has top_k, from their MLPs, which may be packed later. The few bytes
+  /// that they take are in no estimate. Null: the backend has no such operations, or none for experts of this form; an input
+  /// order is one.
+  virtual std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> /*experts*/, std::int64_t /*top_k*/) {
+    return nullptr;
+  }
+  /// chosen [M, 2 top_k] receives top_k elements of type Chosen a row, those of choose_experts() for the row's logits
+  /// [M, n_experts], which are kept or overwritten. bias [n_experts] f32, or without data. This and the next two
+  /// operations require a backend whose make_experts() gives experts.
+  virtual void route(const TensorView& /*chosen*/, const TensorView& /*logits*/, const RouterForm& /*form*/,
+                     const TensorView& /*bias*/) {
+    LATHE_CHECK(false);
+  }
+  /// out [M, H] = sum of weight * mlp(x) over the row's chosen experts, by ascending expert: a row has the bits of mlp()
+  /// and add_rows() for one expert after another. x [M, H]; chosen as route() writes it.
+  virtual void mix_experts(const TensorView& /*out*/, const TensorView& /*x*/, const TensorView& /*chosen*/,
+                           const PackedExperts& /*experts*/) {
+    LATHE_CHECK(false);
+  }
+  /// x[i] = x[i] / (1 + exp(-gate[i])). x [M, H], gate [M, 1].
+  virtual void scale_by_sigmoid(const TensorView& /*x*/, const TensorView& /*gate*/) { LATHE_CHECK(false); }
 
   // ---- results for the host
   /// An operation: x [M, n] f32 in memory that the host may read and change after finish(), until the next download() or

@@ -48,6 +48,7 @@ CudaBackend::CudaBackend(int n_threads)
       n_processors_(n_processors_of_device()),
       stream_(new_stream()),
       linear_(stream_),
+      experts_(stream_, n_processors_),
       arrays_(stream_),
       attention_(stream_, n_processors_, arrays_) {}
 
@@ -120,7 +121,7 @@ void CudaBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const 
 bool CudaBackend::reserve(const StepShape& shape) {
   finish();
   bool is_reserved = false;
-  failures_.run("reserve", [&] { is_reserved = linear_.reserve(shape); });
+  failures_.run("reserve", [&] { is_reserved = linear_.reserve(shape) && experts_.reserve(shape); });
   return is_reserved;
 }
 
@@ -193,6 +194,25 @@ void CudaBackend::linear(const TensorView& out, const TensorView& x, const Packe
 
 void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
   failures_.run("mlp", [&] { linear_.mlp(out, in, weights); });
+}
+
+std::unique_ptr<PackedExperts> CudaBackend::make_experts(std::span<const MlpWeights> experts, std::int64_t top_k) {
+  std::unique_ptr<PackedExperts> made;
+  failures_.run("make_experts", [&] { made = DeviceExperts::create(stream_, experts, top_k); });
+  return made;
+}
+
+void CudaBackend::route(const TensorView& chosen, const TensorView& logits, const RouterForm& form, const TensorView& bias) {
+  failures_.run("route", [&] { experts_.route(chosen, logits, form, bias); });
+}
+
+void CudaBackend::mix_experts(const TensorView& out, const TensorView& x, const TensorView& chosen,
+                              const PackedExperts& experts) {
+  failures_.run("mix_experts", [&] { experts_.mix(out, x, chosen, static_cast<const DeviceExperts&>(experts)); });
+}
+
+void CudaBackend::scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
+  failures_.run("scale_by_sigmoid", [&] { cuda::scale_by_sigmoid(stream_, rows_of(x), rows_of(gate)); });
 }
 
 void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,

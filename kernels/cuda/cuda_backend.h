@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CudaBackend: the operations on one CUDA device. Memory of allocate() is managed, so that the host reads and writes it
 // between operations; memory of allocate_on_device(), weights and work memory are device memory. Operations are launched in
-// one stream; products and attention are parts of their own.
+// one stream; products, attention and mixtures of experts are parts of
+// their own.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cuda/cuda_attention.h"
+#include "kernels/cuda/cuda_experts.h"
 #include "kernels/cuda/cuda_linear.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/failure/failure_record.h"
@@ -40,9 +42,13 @@ class CudaBackend final : public Backend {
   std::size_t packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const override;
   std::unique_ptr<PackedMatrix> make_packed(WeightFormat format, std::int64_t n, std::int64_t k) override;
   void pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) override;
-  std::size_t work_bytes(const StepShape& shape) const override { return CudaLinear::work_bytes(shape); }
+  std::size_t work_bytes(const StepShape& shape) const override {
+    return CudaLinear::work_bytes(shape) + CudaExperts::work_bytes(shape);
+  }
   bool reserve(const StepShape& shape) override;
-  std::size_t work_bytes_held() const override { return linear_.work_bytes_held() + attention_.work_bytes_held(); }
+  std::size_t work_bytes_held() const override {
+    return linear_.work_bytes_held() + attention_.work_bytes_held() + experts_.work_bytes_held();
+  }
 
   void embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) override;
   void norm(const TensorView& out, const TensorView& x, const Norm& norm) override;
@@ -60,6 +66,12 @@ class CudaBackend final : public Backend {
   void add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
                 std::span<const float> factors) override;
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override;
+
+  std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> experts, std::int64_t top_k) override;
+  void route(const TensorView& chosen, const TensorView& logits, const RouterForm& form, const TensorView& bias) override;
+  void mix_experts(const TensorView& out, const TensorView& x, const TensorView& chosen,
+                   const PackedExperts& experts) override;
+  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override;
 
   TensorView download(const TensorView& x, std::span<const std::int32_t> rows) override;
   std::span<const std::int32_t> arg_max(const TensorView& x) override;
@@ -91,6 +103,7 @@ class CudaBackend final : public Backend {
   int n_processors_;
   Stream stream_;
   CudaLinear linear_;
+  CudaExperts experts_;
   StepArrays arrays_;
   CudaAttention attention_;
   PinnedBuffer downloaded_, best_ids_;

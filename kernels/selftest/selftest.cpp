@@ -11,6 +11,7 @@
 #include "kernels/formats/format.h"
 #include "kernels/selftest/attention_case.h"
 #include "kernels/selftest/attention_checks.h"
+#include "kernels/selftest/expert_checks.h"
 #include "kernels/selftest/random_tensor.h"
 #include "kernels/selftest/roof.h"
 #include "kernels/selftest/step_checks.h"
@@ -128,6 +129,7 @@ class SelfTest {
     for (const FormatDescriptor& format : weight_formats()) check_company(format);
     const auto add_check = [this](OpCheck check) { add(std::move(check)); };
     check_steps(backend_, numbers_, add_check);
+    check_experts(backend_, numbers_, add_check);
     check_attention_bits(backend_, numbers_, add_check);
     return checks_;
   }

@@ -143,6 +143,7 @@ void DeferredBackend::note_array(std::span<const std::byte> array) {
 void DeferredBackend::finish() {
   end_step();
   if (operations_.empty()) return;
+  ++n_waits_;
   reveal();
   for (const auto& operation : operations_) operation();
   operations_.clear();
@@ -228,6 +229,20 @@ void DeferredBackend::add_rows(const TensorView& out, std::span<const std::int32
 
 void DeferredBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {
   defer([=, this, from = copy_of(rows, "rows of gather_rows")] { inner_->gather_rows(out, x, from); });
+}
+
+void DeferredBackend::route(const TensorView& chosen, const TensorView& logits, const kernels::RouterForm& form,
+                            const TensorView& bias) {
+  defer([=, this] { inner_->route(chosen, logits, form, bias); });
+}
+
+void DeferredBackend::mix_experts(const TensorView& out, const TensorView& x, const TensorView& chosen,
+                                  const kernels::PackedExperts& experts) {
+  defer([=, this, &experts] { inner_->mix_experts(out, x, chosen, experts); });
+}
+
+void DeferredBackend::scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
+  defer([=, this] { inner_->scale_by_sigmoid(x, gate); });
 }
 
 TensorView DeferredBackend::download(const TensorView& x, std::span<const std::int32_t> rows) {

@@ -28,6 +28,10 @@ class DeferredBackend final : public kernels::Backend {
   const std::vector<std::string>& violations() const { return violations_; }
   /// Operations that were kept so far; pack_rows() counts too.
   std::int64_t n_deferred() const { return n_deferred_; }
+  /// Times that the host has waited for operations so far.
+  std::int64_t n_waits() const { return n_waits_; }
+  /// From now on the backend has no PackedExperts, as that of processors.
+  void hide_experts() { has_experts_ = false; }
   /// Bytes of all buffers and packed matrices that were made so far.
   std::int64_t n_bytes() const { return n_bytes_; }
   /// Lets the n-th operation from now on (from 1) fail. A lost device stays lost.
@@ -74,6 +78,15 @@ class DeferredBackend final : public kernels::Backend {
                 std::span<const float> factors) override;
   void gather_rows(const kernels::TensorView& out, const kernels::TensorView& x,
                    std::span<const std::int32_t> rows) override;
+  std::unique_ptr<kernels::PackedExperts> make_experts(std::span<const kernels::MlpWeights> experts,
+                                                       std::int64_t top_k) override {
+    return has_experts_ ? inner_->make_experts(experts, top_k) : nullptr;
+  }
+  void route(const kernels::TensorView& chosen, const kernels::TensorView& logits, const kernels::RouterForm& form,
+             const kernels::TensorView& bias) override;
+  void mix_experts(const kernels::TensorView& out, const kernels::TensorView& x, const kernels::TensorView& chosen,
+                   const kernels::PackedExperts& experts) override;
+  void scale_by_sigmoid(const kernels::TensorView& x, const kernels::TensorView& gate) override;
   kernels::TensorView download(const kernels::TensorView& x, std::span<const std::int32_t> rows) override;
   std::span<const std::int32_t> arg_max(const kernels::TensorView& x) override;
   std::size_t kv_layer_bytes(const kernels::KvShape& shape) const override { return inner_->kv_layer_bytes(shape); }
@@ -119,11 +132,11 @@ class DeferredBackend final : public kernels::Backend {
   std::map<std::byte*, Memory> buffers_;
   std::vector<std::function<void()>> operations_;
   std::vector<std::string> violations_;
-  bool is_in_step_ = false;
+  bool is_in_step_ = false, has_experts_ = true;
   std::vector<StepArray> step_arrays_;
   std::shared_ptr<std::vector<float>> downloaded_;  ///< operations that write it own it too
   std::shared_ptr<std::vector<std::int32_t>> best_ids_;
-  std::int64_t n_deferred_ = 0, failing_ = 0, n_bytes_ = 0;
+  std::int64_t n_deferred_ = 0, n_waits_ = 0, failing_ = 0, n_bytes_ = 0;
   kernels::OperationError error_to_come_;
   std::optional<kernels::OperationError> error_;
 };

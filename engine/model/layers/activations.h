@@ -13,9 +13,9 @@
 namespace lathe::engine {
 
 /// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32. `chosen`,
-/// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run. `router_logits` and
-/// `shared_gate` are in backend memory that the host reads too (Backend::allocate); the other views are in memory of the
-/// device (Backend::allocate_on_device).
+/// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run: it chooses the
+/// experts for backends without PackedExperts. `router_logits` and `shared_gate` are in backend memory that the host reads
+/// too (Backend::allocate); the other views are in memory of the device (Backend::allocate_on_device).
 struct StepBuffers {
   kernels::TensorView residual;        ///< [M, H]
   kernels::TensorView normed;          ///< [M, H]
@@ -24,7 +24,8 @@ struct StepBuffers {
   kernels::TensorView attention;       ///< [M, q_size]
   kernels::TensorView q_a_proj;        ///< [M, R_q], the latent of Q; of latent attention, else of width 0
   kernels::TensorView heads;           ///< [M, n_heads times the wider of Q and V]; of latent attention, else of width 0
-  kernels::TensorView router_logits;   ///< [M, n_experts]; this and the next six are of width 0 without experts
+  kernels::TensorView router_logits;   ///< [M, n_experts]; this and the next seven are of width 0 without experts
+  kernels::TensorView routed;          ///< [M, 2 top_k], the experts of Backend::route()
   kernels::TensorView chosen;          ///< [M, 2 top_k], top_k elements of type Chosen
   kernels::TensorView expert_in;       ///< [M, H], rows of one expert
   kernels::TensorView expert_out;      ///< [M, H]

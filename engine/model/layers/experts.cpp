@@ -7,6 +7,7 @@
 
 namespace lathe::engine {
 
+using kernels::Chosen;
 using kernels::Dtype;
 using kernels::TensorView;
 using kernels::WeightFormat;
@@ -46,7 +47,8 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 
 }  // namespace
 
-Experts::Experts(const LayerFormats& formats, const ModelConfig& config) : router_(WeightFormat::f32, router_shape(config)) {
+Experts::Experts(const LayerFormats& formats, const ModelConfig& config)
+    : top_k_(config.moe.top_k), router_(WeightFormat::f32, router_shape(config)) {
   const MoeConfig& moe = config.moe;
   if (moe.has_score_correction_bias) score_correction_bias_ = DeviceTensor(Dtype::f32, {moe.n_experts});
   experts_.reserve(static_cast<std::size_t>(moe.n_experts));
@@ -55,6 +57,13 @@ Experts::Experts(const LayerFormats& formats, const ModelConfig& config) : route
   }
   if (moe.shared_size > 0) shared_.emplace(expert_formats(formats), config, shared_shape(config));
   if (moe.has_shared_gate) shared_gate_.emplace(WeightFormat::f32, shared_gate_shape(config));
+}
+
+void Experts::on_allocated(kernels::Backend& backend) {
+  std::vector<kernels::MlpWeights> weights;
+  weights.reserve(experts_.size());
+  for (const Mlp& expert : experts_) weights.push_back(expert.weights());
+  packed_ = backend.make_experts(weights, top_k_);
 }
 
 std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) {
@@ -102,10 +111,23 @@ void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const
   const std::span<const float> score_correction_bias = bias != nullptr ? std::span(bias, n) : std::span<const float>();
   backend.parallel_for(step.router_logits.dim(0), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      choose_experts(config.moe, {step.router_logits.row<float>(row), n}, score_correction_bias,
-                     chosen_of(config, step, row));
+      kernels::choose_experts(config.moe.router(), {step.router_logits.row<float>(row), n}, score_correction_bias,
+                              chosen_of(config, step, row));
     }
   });
+}
+
+void Experts::scale_shared(kernels::Backend& backend, const StepBuffers& step) const {
+  if (packed_) return backend.scale_by_sigmoid(step.expert_out, step.shared_gate);
+  backend.finish();
+  const std::int64_t n_rows = step.expert_out.dim(0);
+  const std::span<float> factors(step.expert_weights.as<float>(), static_cast<std::size_t>(n_rows));
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    factors[static_cast<std::size_t>(row)] = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
+  }
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    backend.scale(step.expert_out.rows(row, 1), factors[static_cast<std::size_t>(row)]);
+  }
 }
 
 void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const StepBuffers& step) const {
@@ -114,21 +136,13 @@ void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const S
   shared_->forward(backend, {.x = x}, own);
   if (shared_gate_) {
     shared_gate_->forward(backend, step.shared_gate, x);
-    backend.finish();
-    const std::span<float> factors(step.expert_weights.as<float>(), static_cast<std::size_t>(x.dim(0)));
-    for (std::int64_t row = 0; row < x.dim(0); ++row) {
-      factors[static_cast<std::size_t>(row)] = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
-    }
-    for (std::int64_t row = 0; row < x.dim(0); ++row) {
-      backend.scale(step.expert_out.rows(row, 1), factors[static_cast<std::size_t>(row)]);
-    }
+    scale_shared(backend, step);
   }
   backend.add(step.delta, step.expert_out);
 }
 
-void Experts::forward(kernels::Backend& backend, const ModelConfig& config, const TensorView& x,
-                      const StepBuffers& step) const {
-  router_.forward(backend, step.router_logits, x);
+void Experts::run_by_expert(kernels::Backend& backend, const ModelConfig& config, const TensorView& x,
+                            const StepBuffers& step) const {
   choose(backend, config, step);
   backend.fill(step.delta, 0);
   const auto ends = sort_rows(config, x.dim(0), step);
@@ -143,6 +157,17 @@ void Experts::forward(kernels::Backend& backend, const ModelConfig& config, cons
     backend.gather_rows(in, x, rows);
     experts_[e].forward(backend, {.x = in}, own);
     backend.add_rows(step.delta, rows, own.delta, {step.expert_weights.as<const float>() + begin, n});
+  }
+}
+
+void Experts::forward(kernels::Backend& backend, const ModelConfig& config, const TensorView& x,
+                      const StepBuffers& step) const {
+  router_.forward(backend, step.router_logits, x);
+  if (packed_) {
+    backend.route(step.routed, step.router_logits, config.moe.router(), score_correction_bias_.view());
+    backend.mix_experts(step.delta, x, step.routed, *packed_);
+  } else {
+    run_by_expert(backend, config, x, step);
   }
   if (shared_) add_shared(backend, x, step);
 }

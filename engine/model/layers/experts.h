@@ -2,11 +2,11 @@
 // Experts: a mixture of MLPs, of which a router chooses a few for each row. Source: Shazeer et al. 2017; Jiang et al. 2024.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "engine/model/layers/mlp.h"
-#include "engine/model/layers/router.h"
 #include "engine/model/weight_roles.h"
 
 namespace lathe::engine {
@@ -21,24 +21,33 @@ class Experts {
     visit(self.router_, self.score_correction_bias_, self.experts_, self.shared_, self.shared_gate_);
   }
 
+  /// Takes the backend's form of the experts, if it has one.
+  void on_allocated(kernels::Backend& backend);
+
   /// Packs one tensor, as Decoder::accept does. False: the role does not belong to experts.
   bool accept(kernels::Backend& backend, WeightRole role, std::int64_t expert, const kernels::TensorView& source);
   /// As Mlp::matrices_of, for that expert or the shared one.
   std::vector<Linear*> matrices_of(WeightRole role, std::int64_t expert);
 
   /// delta [M, H] = weighted sum of the experts' outputs for the rows x [M, H]. A row's sum is added in the order of expert
-  /// indices, whatever other rows are in the batch.
+  /// indices, whatever other rows are in the batch. The host takes no part in it if the backend has PackedExperts.
   void forward(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
                const StepBuffers& step) const;
 
  private:
   bool accept_expert(kernels::Backend& backend, WeightRole role, Mlp& expert, const kernels::TensorView& source);
   void choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const;
+  /// Chooses on the host, and runs one expert after another.
+  void run_by_expert(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
+                     const StepBuffers& step) const;
+  void scale_shared(kernels::Backend& backend, const StepBuffers& step) const;
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 
+  std::int64_t top_k_;
   Linear router_;
   DeviceTensor score_correction_bias_;
   std::vector<Mlp> experts_;
+  std::unique_ptr<kernels::PackedExperts> packed_;  ///< null: the backend has no whole mixtures
   std::optional<Mlp> shared_;
   std::optional<Linear> shared_gate_;
 };

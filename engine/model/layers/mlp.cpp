@@ -39,15 +39,18 @@ std::vector<Linear*> Mlp::matrices_of(WeightRole role) {
   }
 }
 
+kernels::MlpWeights Mlp::weights() const {
+  return {.activation = activation_,
+          .gate = is_gated_ ? &gate_.matrix() : nullptr,
+          .up = up_.matrix(),
+          .down = down_.matrix(),
+          .gate_bias = is_gated_ ? gate_.bias() : kernels::TensorView(),
+          .up_bias = up_.bias(),
+          .down_bias = down_.bias()};
+}
+
 void Mlp::forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const {
-  backend.mlp(step.delta, in,
-              {.activation = activation_,
-               .gate = is_gated_ ? &gate_.matrix() : nullptr,
-               .up = up_.matrix(),
-               .down = down_.matrix(),
-               .gate_bias = is_gated_ ? gate_.bias() : kernels::TensorView(),
-               .up_bias = up_.bias(),
-               .down_bias = down_.bias()});
+  backend.mlp(step.delta, in, weights());
 }
 
 }  // namespace lathe::engine

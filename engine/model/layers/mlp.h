@@ -48,6 +48,8 @@ class Mlp {
   /// The matrices that the tensor of a role fills, also for roles of experts. Empty: the role is no matrix of an MLP.
   std::vector<Linear*> matrices_of(WeightRole role);
 
+  /// The weights as operations take them.
+  kernels::MlpWeights weights() const;
   /// delta [M, H] = MLP of the rows that `in` gives.
   void forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const;
 

@@ -73,7 +73,8 @@ std::int64_t planned_bytes(const kernels::Backend& backend, const Part& part) {
   return sum;
 }
 
-/// Allocates the planned leaves. Calls on_allocated() of each layer that has it, once the layer's parts have their memory.
+/// Allocates the planned leaves. Calls on_allocated(), with the backend or without, of each layer that has it, once the
+/// layer's parts have their memory.
 /// Errors: resource_exhausted.
 template <class Part>
 Result<void> allocate_parts(kernels::Backend& backend, Part& part) {
@@ -86,6 +87,8 @@ Result<void> allocate_parts(kernels::Backend& backend, Part& part) {
     });
     if constexpr (requires { part.on_allocated(); }) {
       if (result) part.on_allocated();
+    } else if constexpr (requires { part.on_allocated(backend); }) {
+      if (result) part.on_allocated(backend);
     }
     return result;
   }

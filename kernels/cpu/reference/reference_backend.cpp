@@ -2,6 +2,7 @@
 // ReferenceBackend: a Backend of the reference operations. Its packed matrix is the plain matrix in the format's element
 // type; in coded formats it holds the decoded weights.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/cpu/host_memory.h"
@@ -28,6 +29,15 @@ class PlainMatrix final : public PackedMatrix {
   std::int64_t n_;
   std::int64_t k_;
   Buffer buffer_;
+};
+
+class PlainExperts final : public PackedExperts {
+ public:
+  explicit PlainExperts(std::span<const MlpWeights> experts) : experts_(experts.begin(), experts.end()) {}
+  const MlpWeights& operator[](std::int32_t expert) const { return experts_[static_cast<std::size_t>(expert)]; }
+
+ private:
+  std::vector<MlpWeights> experts_;
 };
 
 class ReferenceBackend final : public Backend {
@@ -122,6 +132,40 @@ class ReferenceBackend final : public Backend {
   }
   void gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) override {
     reference::gather_rows(out, x, rows);
+  }
+
+  std::unique_ptr<PackedExperts> make_experts(std::span<const MlpWeights> experts, std::int64_t) override {
+    return std::make_unique<PlainExperts>(experts);
+  }
+  void route(const TensorView& chosen, const TensorView& logits, const RouterForm& form, const TensorView& bias) override {
+    const auto n = static_cast<std::size_t>(form.n_experts), top_k = static_cast<std::size_t>(form.top_k);
+    const auto* const added = bias.as<const float>();
+    for (std::int64_t m = 0; m < logits.dim(0); ++m) {
+      const float* const begin = logits.row<float>(m);
+      std::vector<float> own(begin, begin + n);
+      choose_experts(form, own, added != nullptr ? std::span(added, n) : std::span<const float>(),
+                     {reinterpret_cast<Chosen*>(chosen.row<float>(m)), top_k});
+    }
+  }
+  void mix_experts(const TensorView& out, const TensorView& x, const TensorView& chosen,
+                   const PackedExperts& experts) override {
+    const Buffer memory = allocate_host(static_cast<std::size_t>(x.dim(1)) * sizeof(float));
+    LATHE_CHECK(memory);
+    const TensorView one(memory.data(), Dtype::f32, {1, out.dim(1)});
+    fill(out, 0);
+    for (std::int64_t m = 0; m < x.dim(0); ++m) {
+      const auto* const begin = reinterpret_cast<const Chosen*>(chosen.row<float>(m));
+      std::vector<Chosen> sorted(begin, begin + chosen.dim(1) / 2);
+      std::ranges::stable_sort(sorted, {}, &Chosen::expert);
+      for (const Chosen& of : sorted) {
+        const std::int32_t row[] = {static_cast<std::int32_t>(m)};
+        mlp(one, {.x = x.rows(m, 1)}, static_cast<const PlainExperts&>(experts)[of.expert]);
+        add_rows(out, row, one, {&of.weight, 1});
+      }
+    }
+  }
+  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override {
+    for (std::int64_t m = 0; m < x.dim(0); ++m) scale(x.rows(m, 1), 1 / (1 + std::exp(-gate.row<float>(m)[0])));
   }
 
   std::size_t kv_layer_bytes(const KvShape& shape) const override { return reference::kv_layer_bytes(shape); }

@@ -81,7 +81,10 @@ class CudaBackendTest : public QObject {
                           .hidden_size = 256,
                           .intermediate_size = 512,
                           .q_size = 256,
-                          .head_dim = 64};
+                          .head_dim = 64,
+                          .n_experts = 16,
+                          .top_k = 4,
+                          .expert_size = 96};
     QCOMPARE(fresh.backend->work_bytes_held(), std::size_t{0});
     QVERIFY(fresh.backend->reserve(shape));
     QCOMPARE(fresh.backend->work_bytes_held(), fresh.backend->work_bytes(shape));

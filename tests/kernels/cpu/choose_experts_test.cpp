@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing experts, on numbers that can be counted by hand.
-#include "engine/model/layers/router.h"
-
 #include <QTest>
 #include <cmath>
+#include <vector>
 
-using namespace lathe::engine;
+#include "kernels/api/router.h"
+
+using namespace lathe::kernels;
 
 namespace {
 
-std::vector<Chosen> choose(const MoeConfig& config, std::vector<float> logits, const std::vector<float>& bias = {}) {
+std::vector<Chosen> choose(const RouterForm& config, std::vector<float> logits, const std::vector<float>& bias = {}) {
   std::vector<Chosen> chosen(static_cast<std::size_t>(config.top_k));
   choose_experts(config, logits, bias, chosen);
   return chosen;
@@ -22,7 +23,7 @@ float inverse_sigmoid(float probability) { return std::log(probability / (1 - pr
 
 }  // namespace
 
-class RouterTest : public QObject {
+class ChooseExpertsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
@@ -48,7 +49,7 @@ class RouterTest : public QObject {
 
   /// Near to 10 within 2 %: 10 and 9.9. Near to 9.9, once 10 is taken: itself alone, for 9 is too far.
   void a_sparse_mixer_weighs_each_among_its_near_ones() {
-    const MoeConfig config{.n_experts = 4, .top_k = 2, .score = RouterScore::sparse_mixer, .jitter = 0.01};
+    const RouterForm config{.n_experts = 4, .top_k = 2, .score = RouterScore::sparse_mixer, .jitter = 0.01};
     const auto chosen = choose(config, {9, 10, 9.9F, -3});
     QCOMPARE(chosen[0].expert, 1);
     QCOMPARE(chosen[1].expert, 2);
@@ -65,7 +66,7 @@ class RouterTest : public QObject {
 
   /// The bias moves the choice, the weight is that of the score without it.
   void a_bias_counts_for_the_choice_alone() {
-    const MoeConfig config{.n_experts = 3, .top_k = 1, .score = RouterScore::sigmoid, .has_score_correction_bias = true};
+    const RouterForm config{.n_experts = 3, .top_k = 1, .score = RouterScore::sigmoid};
     const auto chosen = choose(config, {inverse_sigmoid(0.5F), inverse_sigmoid(0.6F), inverse_sigmoid(0.2F)}, {0, 0, 1});
     QCOMPARE(chosen[0].expert, 2);
     QVERIFY(near(chosen[0].weight, 0.2));
@@ -75,7 +76,7 @@ class RouterTest : public QObject {
   void groups_are_ranked_by_their_best_or_their_best_two() {
     const std::vector<float> logits = {inverse_sigmoid(0.9F), inverse_sigmoid(0.1F), inverse_sigmoid(0.2F),
                                        inverse_sigmoid(0.2F), inverse_sigmoid(0.6F), inverse_sigmoid(0.7F)};
-    MoeConfig config{.n_experts = 6, .top_k = 2, .score = RouterScore::sigmoid, .n_groups = 3, .topk_groups = 1};
+    RouterForm config{.n_experts = 6, .top_k = 2, .score = RouterScore::sigmoid, .n_groups = 3, .topk_groups = 1};
     config.group_score = GroupScore::largest;
     QCOMPARE(choose(config, logits)[0].expert, 0);
     QCOMPARE(choose(config, logits)[1].expert, 1);
@@ -85,5 +86,5 @@ class RouterTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RouterTest)
-#include "router_test.moc"
+QTEST_GUILESS_MAIN(ChooseExpertsTest)
+#include "choose_experts_test.moc"
