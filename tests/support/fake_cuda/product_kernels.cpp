@@ -6,6 +6,7 @@
 
 #include "tests/support/fake_cuda/activations.h"
 #include "tests/support/fake_cuda/prepared_rows.h"
+#include "tests/support/fake_cuda/products.h"
 #include "tests/support/fake_cuda/stored_weights.h"
 
 namespace lathe::kernels::cuda {
@@ -73,17 +74,42 @@ void multiply_output(const PreparedX& x, const std::vector<float>& numbers, cons
 
 void multiply(const Rows& out, const PreparedX& x, const StoredMatrix& matrix, const float* bias, const float* handed) {
   checked(out);
-  check_matrix(matrix);
   require(out.n_rows == x.n_rows && out.n_columns == matrix.layout.n, "a product has other shapes than its output");
-  if (bias != nullptr) FakeDevice::elements(bias, matrix.layout.n);
+  const std::vector<float> product = product_now(x, matrix, bias, handed);
+  for (std::int64_t row = 0; row < out.n_rows; ++row)
+    std::copy_n(product.begin() + row * out.n_columns, out.n_columns, out.data + row * out.stride);
+}
+
+/// Memory of totals is 0 before and after each product.
+void check_handed(const ManyScratch& scratch) {
+  if (scratch.handed == nullptr) return;
+  const auto* const bytes = static_cast<const std::byte*>(scratch.handed);
+  FakeDevice::elements(bytes, static_cast<std::int64_t>(scratch.handed_bytes));
+  require(scratch.handed_bytes >= kTurnBytes, "the memory of handed totals is too small");
+  require(std::all_of(bytes, bytes + kTurnBytes, [](std::byte one) { return one == std::byte{0}; }),
+          "the memory of handed totals is not 0");
+}
+
+}  // namespace
+}  // namespace lathe::kernels::cuda
+
+namespace lathe::tests {
+
+using namespace lathe::kernels::cuda;
+
+std::vector<float> product_now(const PreparedX& x, const StoredMatrix& matrix, const float* bias, const float* handed) {
+  check_matrix(matrix);
+  const std::int64_t n = matrix.layout.n;
+  if (bias != nullptr) FakeDevice::elements(bias, n);
   const std::vector<float> numbers = prepared_numbers(x);
-  std::vector<float> sums;
+  std::vector<float> sums, out(static_cast<std::size_t>(x.n_rows * n));
   if (needs_unit_sums(matrix.layout)) sums = unit_sums_of(x, numbers, matrix.layout, handed);
-  for (std::int64_t o = 0; o < matrix.layout.n; ++o) {
+  for (std::int64_t o = 0; o < n; ++o) {
     multiply_output(x, numbers, sums, matrix, o, [&](std::int64_t row, float total) {
-      out.data[row * out.stride + o] = bias != nullptr ? total + bias[o] : total;
+      out[static_cast<std::size_t>(row * n + o)] = bias != nullptr ? total + bias[o] : total;
     });
   }
+  return out;
 }
 
 void multiply_gated_now(const PreparedX& to, const PreparedX& x, const GatedMatrices& in) {
@@ -111,17 +137,9 @@ void multiply_gated_now(const PreparedX& to, const PreparedX& x, const GatedMatr
   }
 }
 
-/// Memory of totals is 0 before and after each product.
-void check_handed(const ManyScratch& scratch) {
-  if (scratch.handed == nullptr) return;
-  const auto* const bytes = static_cast<const std::byte*>(scratch.handed);
-  FakeDevice::elements(bytes, static_cast<std::int64_t>(scratch.handed_bytes));
-  require(scratch.handed_bytes >= kTurnBytes, "the memory of handed totals is too small");
-  require(std::all_of(bytes, bytes + kTurnBytes, [](std::byte one) { return one == std::byte{0}; }),
-          "the memory of handed totals is not 0");
-}
+}  // namespace lathe::tests
 
-}  // namespace
+namespace lathe::kernels::cuda {
 
 bool has_wgmma() { return FakeDevice::instance().form().major == 9 && FakeDevice::instance().form().minor == 0; }
 
