@@ -53,7 +53,8 @@ class WindowPlaces {
 /// Asks for the first windows in the L2 cache, where writes of earlier kernels can be seen later.
 template <class T, int kDim>
 __device__ inline void prefetch(const T* numbers, WindowPlaces<T, kDim> places) {
-  for (int i = 0; i < FewMemory<kDim>::kRingWindows && places.has_next(); ++i) {
+#pragma unroll 1
+  for (int i = 0; i < FewMemory<kDim>::kWindows && places.has_next(); ++i) {
     const T* const row = numbers + static_cast<std::int64_t>(places.next()) * kDim;
 #pragma unroll
     for (int d = 0; d < kDim; d += 64) asm volatile("prefetch.global.L2 [%0];\n" ::"l"(row + d));
@@ -61,14 +62,14 @@ __device__ inline void prefetch(const T* numbers, WindowPlaces<T, kDim> places) 
 }
 
 /// Copies K or V of the windows of all items. One of two warps, which have half of each window.
-template <class T, int kDim>
-__device__ void copy_windows(const FewMemory<kDim>& memory, const KvHalf<T>& half, bool is_v, const TensorWork& work,
+template <class T, int kDim, bool kIsV>
+__device__ void copy_windows(const FewMemory<kDim>& memory, const KvHalf<T>& half, const TensorWork& work,
                              const AttentionRows& rows) {
   constexpr int kPieces = WindowLayout<kDim>::kPieces, kRowBytes = WindowLayout<kDim>::kRowBytes, kTokens = kWarp;
   // Adjacent lanes have adjacent vectors of a row: as many as a power of 2 allows.
   constexpr int kLanes = kPieces & -kPieces, kRows = kWarp / kLanes;
   static_assert(kTokens % kRows == 0 && kLanes <= kWarp && 2 * kTokens == kScoreWindow);
-  const WindowRing<kDim> ring(memory, is_v);
+  const WindowRing<kDim, kIsV> ring(memory);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, first = static_cast<int>(threadIdx.x) / kWarp % 2 * kTokens;
   WindowPlaces<T, kDim> places(half, memory, work, rows, first + lane);
   prefetch(half.numbers, places);
@@ -117,14 +118,15 @@ __device__ void multiply_items(const FewMemory<kDim>& memory, const Rows& out, c
   synchronize<kCompute>();
 }
 
-/// Queries of an item on their way to shared memory, pairs of elements spread over the threads that merge; missing queries
-/// are zeros.
+/// Queries of an item on their way to shared memory, pairs of elements spread over the warps that merge but the first, which
+/// counts parts meanwhile; missing queries are zeros.
 template <class T, int kDim>
 struct QueryPairs {
-  static constexpr int kPairs = kDim / 2, kHeld = (kQueryTile * kPairs + kMergingThreads - 1) / kMergingThreads;
+  static constexpr int kThreads = kMergingThreads - kWarp, kPairs = kDim / 2,
+                       kHeld = (kQueryTile * kPairs + kThreads - 1) / kThreads;
   float2 pairs[kHeld];
 
-  __device__ static int place(int i) { return static_cast<int>(threadIdx.x) - kFirstMerging + i * kMergingThreads; }
+  __device__ static int place(int i) { return static_cast<int>(threadIdx.x) - kFirstMerging - kWarp + i * kThreads; }
   __device__ void load(const Rows& q, const ItemWork& item, const AttentionRows& rows) {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) {
@@ -217,42 +219,37 @@ template <class T, int kDim>
 __device__ void serve_items(const FewMemory<kDim>& memory, const Rows& out, const PreparedX& prepared, const Rows& q,
                             const AttentionRows& rows, const TensorWork& work) {
   constexpr int kSpan = FewMemory<kDim>::kSpan;
-  QueryPairs<T, kDim> pairs;
-  const auto bring_queries = [&](int n) {
-    if (!has_item(work, n)) return;
-    pairs.load(q, memory.item(n), rows);
-    pairs.store(memory.queries(n));
-  };
   wait_for_previous();
-  bring_queries(0);
-  synchronize<kCompute>();
-  bring_queries(1);
   int merging = -1;  // an item whose tile is to be merged
-  const auto merge_tile = [&](bool waits) {
-    if (merging >= 0 && merge_stored(memory, out, prepared, memory.item(merging), rows, work, waits)) merging = -1;
-  };
-  const auto end_item = [&](int n) {
-    count_part(memory.item(n), work);
-    if (!memory.item(n).merges) return;
-    merge_tile(true);
-    merging = n;
-  };
-  int n = 0;
-  for (; has_item(work, n); ++n) {
-    const int begin = memory.item(n).begin / kSpan * kSpan, end = memory.item(n).end;
+  bool is_over = false;
+  // The queries of an item are written when those of two items before have been read; n is -2 and -1 for the first two.
+  for (int n = -2; !is_over; ++n) {
+    is_over = n >= 0 && !has_item(work, n);
+    const bool is_item = n >= 0 && !is_over;
+    const int begin = is_item ? memory.item(n).begin / kSpan * kSpan : 0, end = is_item ? memory.item(n).end : 1;
     for (int token = begin; token < end; token += kSpan) {
-      synchronize<kCompute>();
-      if (token == begin) {
-        if (n > 0) end_item(n - 1);
-        if (n > 1) merge_tile(n - merging >= kPlanned - kAhead);
-        if (threadIdx.x == kFirstMerging + kWarp) plan_item(memory, work, rows, n + kAhead);
+      if (n > -2) synchronize<kCompute>();
+      if (token + kSpan >= end && has_item(work, n + 2) && threadIdx.x >= kFirstMerging + kWarp) {
+        QueryPairs<T, kDim> pairs;
+        pairs.load(q, memory.item(n + 2), rows);
+        pairs.store(memory.queries(n + 2));
       }
-      if (token + kSpan >= end) bring_queries(n + 2);
+      if (token == begin && n > 0) {
+        count_part(memory.item(n - 1), work);
+        bool is_new = memory.item(n - 1).merges;
+        while (merging >= 0 || is_new) {
+          if (merging < 0) {
+            merging = n - 1;
+            is_new = false;
+          }
+          const bool waits = is_new || is_over || n - merging >= kPlanned - kAhead;
+          if (!merge_stored(memory, out, prepared, memory.item(merging), rows, work, waits)) break;
+          merging = -1;
+        }
+      }
+      if (token == begin && is_item && threadIdx.x == kFirstMerging + kWarp) plan_item(memory, work, rows, n + kAhead);
     }
   }
-  synchronize<kCompute>();
-  end_item(n - 1);
-  merge_tile(true);
 }
 
 template <class T, int kDim, bool kIsPlain>
@@ -267,16 +264,17 @@ __global__ void __launch_bounds__(kFewBlock, 1)
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < kAhead) plan_item(memory, work, rows, thread);
   if (thread == kFirstMerging) {
-    WindowRing<kDim>(memory, false).begin(Memory::kStrips);
-    WindowRing<kDim>(memory, true).begin(kFewWarps);
+    WindowRing<kDim, false>(memory).begin();
+    WindowRing<kDim, true>(memory).begin();
     publish_barriers();
   }
   synchronize<kBlock>();
   if (thread < kFewThreads) {
     multiply_items<T, kDim, kIsPlain>(memory, out, prepared, rows, work);
+  } else if (thread < kFirstCopying + kCopyingWarps / 2 * kWarp) {
+    copy_windows<T, kDim, false>(memory, k, work, rows);
   } else if (thread < kFirstMerging) {
-    const bool is_v = thread >= kFirstCopying + kCopyingWarps / 2 * kWarp;
-    copy_windows<T, kDim>(memory, is_v ? v : k, is_v, work, rows);
+    copy_windows<T, kDim, true>(memory, v, work, rows);
   } else {
     serve_items<T, kDim>(memory, out, prepared, q, rows, work);
   }

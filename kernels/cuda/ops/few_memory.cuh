@@ -56,11 +56,14 @@ struct FewMemory {
                        kHighest = kQueries + 2 * kQueryTile * kRowBytes, kSums = kHighest + kQueryTile * kFewWarps * 4,
                        kItems = kSums + kFewWarps * kWarp * 8,
                        kIsComplete = kItems + kPlanned * static_cast<int>(sizeof(ItemWork)), kBarriers = kIsComplete + 16,
-                       kRing = kBarriers + 2 * kMostWindows * 16;
-  /// Windows of K, and as many of V.
-  static constexpr int kRingWindows = std::min(kMostWindows, ((227 << 10) - kRing) / kWindowBytes / 2);
-  static constexpr int kBytes = kRing + 2 * kRingWindows * kWindowBytes;
-  static_assert(kRingWindows >= kWindows && kRing % 16 == 0 && kStrip % 16 == 0);
+                       kRings = kBarriers + 2 * kMostWindows * 16;
+  /// Windows of K, and of V. A warp needs K of a span long before it has read all V of the span before, whose places V of
+  /// this span takes: two spans of K and one of V are equally far ahead.
+  static constexpr int kAllWindows = ((227 << 10) - kRings) / kWindowBytes,
+                       kValueWindows = std::min(kMostWindows, std::max(kWindows, kAllWindows / 3)),
+                       kKeyWindows = std::min(kMostWindows, kAllWindows - kValueWindows);
+  static constexpr int kBytes = kRings + (kKeyWindows + kValueWindows) * kWindowBytes;
+  static_assert(kKeyWindows >= kWindows && kRings % 16 == 0 && kStrip % 16 == 0);
 
   char* base;
   __device__ uint4& weights(int tokens16, int lane) const {
@@ -76,33 +79,33 @@ struct FewMemory {
 };
 
 /// Windows of K or of V on their way from the warps that copy to those that multiply. All windows of all items are counted.
-template <int kDim>
+template <int kDim, bool kIsV>
 class WindowRing {
   using Memory = FewMemory<kDim>;
-  static constexpr int kN = Memory::kRingWindows;
+  static constexpr int kN = kIsV ? Memory::kValueWindows : Memory::kKeyWindows;
+  static constexpr int kWindow = Memory::kWindowBytes;
+  static constexpr int kFirst = Memory::kRings + (kIsV ? Memory::kKeyWindows * kWindow : 0);
+  static constexpr int kReaders = kIsV ? kFewWarps : Memory::kStrips;  ///< warps that read a window
 
  public:
-  __device__ WindowRing(const Memory& memory, bool is_v)
-      : windows_(shared_address(memory.base) + Memory::kRing + (is_v ? kN * Memory::kWindowBytes : 0)),
-        barriers_(shared_address(memory.base) + Memory::kBarriers + (is_v ? kMostWindows * 16 : 0)) {}
-  /// `n_readers`: warps that read a window.
-  __device__ void begin(int n_readers) const {
+  __device__ explicit WindowRing(const Memory& memory) : base_(shared_address(memory.base)) {}
+  __device__ void begin() const {
     for (int i = 0; i < kN; ++i) {
       init_barrier(full(i), kCopyingWarps / 2 * kWarp);
-      init_barrier(full(i) + 8, n_readers);
+      init_barrier(full(i) + 8, kReaders);
     }
   }
   /// Waits until window `count` may be written. Returns its place.
   __device__ std::uint32_t wait_empty(int count) const {
     wait_phase(full(count % kN) + 8, count / kN % 2 ^ 1);
-    return windows_ + count % kN * Memory::kWindowBytes;
+    return base_ + kFirst + count % kN * kWindow;
   }
   /// To call after the copies of a window.
   __device__ void fill(int count) const { arrive_after_copies(full(count % kN)); }
   /// Waits until window `count` has arrived. Returns its place.
   __device__ std::uint32_t wait_full(int count) const {
     wait_phase(full(count % kN), count / kN % 2);
-    return windows_ + count % kN * Memory::kWindowBytes;
+    return base_ + kFirst + count % kN * kWindow;
   }
   /// One warp: it has read the window.
   __device__ void release(int count) const {
@@ -111,8 +114,8 @@ class WindowRing {
   }
 
  private:
-  __device__ std::uint32_t full(int i) const { return barriers_ + i * 16; }
-  std::uint32_t windows_, barriers_;
+  __device__ std::uint32_t full(int i) const { return base_ + Memory::kBarriers + ((kIsV ? kMostWindows : 0) + i) * 16; }
+  std::uint32_t base_;
 };
 
 /// Waits for all threads of some warps. kCompute: those that multiply and those that merge; before it the largest scores of

@@ -15,8 +15,8 @@ class ItemProducts {
  public:
   __device__ ItemProducts(const Memory& memory, const AttentionRows& rows)
       : memory_(memory),
-        keys_(memory, false),
-        values_ring_(memory, true),
+        keys_(memory),
+        values_ring_(memory),
         rows_(rows),
         unit_(Scoring(rows).unit),
         warp_(static_cast<int>(threadIdx.x) / kWarp),
@@ -197,7 +197,8 @@ class ItemProducts {
   }
 
   const Memory& memory_;
-  const WindowRing<kDim> keys_, values_ring_;
+  const WindowRing<kDim, false> keys_;
+  const WindowRing<kDim, true> values_ring_;
   const AttentionRows& rows_;
   float unit_;
   int warp_, lane_;
