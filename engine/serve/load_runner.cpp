@@ -8,6 +8,7 @@
 #include "engine/run/calibration.h"
 #include "engine/run/calibration_texts.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/fit_fixes.h"
 
 namespace lathe::engine {
 namespace {
@@ -75,7 +76,7 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_bytes_of(*backend)));
   const MemoryPlan& plan = loaded.plan;
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
-  if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
+  if (options.check_fit) LATHE_TRY_VOID(check_fit(*backend, model.config, model.plan.stored, options, plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
   const auto make = [&](const WeightObserver& observer) -> Result<std::vector<std::string>> {
     phase = smooths(model, options) ? LoadPhase::calibrating : LoadPhase::converting;
