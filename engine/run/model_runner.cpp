@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/base/finish_operations.h"
 #include "engine/base/resident_memory.h"
-#include "engine/model/finish_operations.h"
 #include "engine/run/rope_rows.h"
 
 namespace lathe::engine {
@@ -153,7 +153,7 @@ Result<StepOutput> ModelRunner::run(const BatchPlan& plan) {
   begin_step(input);
   decoder_.forward(*backend_, input, kv_, step);
   const StepOutput output = plan.logit_rows.empty() ? StepOutput{.logits = step.logits} : output_of(plan, step.logits);
-  LATHE_TRY_VOID(finish_operations(*backend_));
+  LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
   return output;
 }
 
@@ -163,7 +163,7 @@ Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   begin_step(input);
   const kernels::TensorView states =
       backend_->download(decoder_.hidden(*backend_, input, kv_, activations_.for_step(plan.n_rows(), 0)), {});
-  LATHE_TRY_VOID(finish_operations(*backend_));
+  LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
   return states;
 }
 
