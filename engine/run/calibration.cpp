@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/base/allocation_error.h"
 #include "engine/base/finish_operations.h"
 #include "engine/cache/kv_storage.h"
 #include "engine/model/layers/decoder_layer.h"
@@ -111,8 +112,8 @@ class Calibration {
     LATHE_TRY(kv_, KvStorage::allocate(backend_, {.shape = kv}));
     const kernels::StepShape step = step_shape(config_, storage_, plan().n_rows());
     if (backend_.reserve(step)) return {};
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
+    return allocation_error(
+        backend_, fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
   }
 
   Result<TensorView> read(const PlannedWeight& weight) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/allocation_error.h"
 #include "engine/base/finish_operations.h"
 #include "engine/base/resident_memory.h"
 #include "engine/run/rope_rows.h"
@@ -76,10 +77,10 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
   const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("not enough memory for {} bytes of work memory; lower max_num_batched_tokens",
-                            backend->work_bytes(step)),
-                "work memory");
+    return allocation_error(*backend,
+                            fmt::format("not enough memory for {} bytes of work memory; lower max_num_batched_tokens",
+                                        backend->work_bytes(step)),
+                            "work memory");
   }
   return std::unique_ptr<ModelRunner>(
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));

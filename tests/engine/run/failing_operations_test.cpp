@@ -137,6 +137,24 @@ class FailingOperationsTest : public QObject {
     }
   }
 
+  /// Weights, activations, KV cache: a device that is lost gives no memory, which is no matter of its size.
+  void a_load_says_that_the_device_was_lost() {
+    const auto model = engine::open_model(tiny_model_path());
+    QVERIFY(model.has_value());
+    const engine::WeightStorage f32(kernels::Dtype::f32);
+    const auto verify_loss = [](const auto& made) {
+      QVERIFY(!made.has_value());
+      QVERIFY2(made.error().code == ErrorCode::unavailable, made.error().message.c_str());
+      VERIFY_HAS(made.error().message, kLost.message);
+    };
+    DeferredBackend lost(kernels::make_reference_backend());
+    lost.lose_device(kLost.message);
+    verify_loss(engine::Decoder::create(lost, model->config, f32, 64));
+    verify_loss(engine::DeviceTensor::allocate(lost, kernels::Dtype::f32, {4, 4}));
+    verify_loss(engine::Activations::create(lost, model->config, 16, 4));
+    verify_loss(engine::KvStorage::allocate(lost, {.shape = engine::kv_shape(model->config, kernels::Dtype::f32, 16, 4)}));
+  }
+
   void a_measurement_names_no_options() {
     DeferredBackend backend(kernels::make_reference_backend());
     const auto error_of = [&](const OperationError& error) {
