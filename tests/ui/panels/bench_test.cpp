@@ -19,6 +19,7 @@
 #include "ui/panels/bench/charts/sweep_chart.h"
 #include "ui/panels/bench/history/history_view.h"
 #include "ui/panels/bench/plan/variable_cards.h"
+#include "ui/panels/bench/results/sweep_exporter.h"
 #include "ui/panels/bench/results/sweep_header.h"
 #include "ui/widgets/inline_message.h"
 #include "ui/widgets/segmented.h"
@@ -65,6 +66,7 @@ class BenchTest : public QObject {
   void a_kept_sweep_of_quality_opens_with_its_price();
   void a_cell_is_reproduced_from_the_clipboard();
   void every_format_is_in_the_export_menu();
+  void files_have_the_bytes_of_the_command_line();
   void templates_fill_the_plan();
 };
 
@@ -426,6 +428,24 @@ void BenchTest::every_format_is_in_the_export_menu() {
   for (const app::ExportFormat* format : app::export_formats())
     expected << QString::fromUtf8(format->title.data(), static_cast<qsizetype>(format->title.size())) + "…";
   QCOMPARE(titles, expected);
+}
+
+/// The command line prints or writes what ExportFormat::write returns.
+void BenchTest::files_have_the_bytes_of_the_command_line() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  const app::SweepStatus status = fixture.workbench->sweeper().status();
+  auto* exporter = fixture.window->findChild<ui::SweepExporter*>();
+  const QTemporaryDir folder;
+  for (const app::ExportFormat* format : app::export_formats()) {
+    QFile file(folder.filePath(QString::fromUtf8(format->ending.data())));
+    exporter->write(*format, file.fileName());
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll().toStdString(), format->write(*status.plan, *status.report, app::usual_chart(*status.plan)));
+    QVERIFY(fixture.text("bench.cells.said").contains(file.fileName()));
+  }
 }
 
 void BenchTest::templates_fill_the_plan() {

@@ -20,11 +20,15 @@ SweepExporter::SweepExporter(const PanelContext& context, std::function<app::Cha
     : QObject(parent), context_(context), shown_chart_(std::move(shown_chart)), window_(parent) {}
 
 void SweepExporter::save(const app::ExportFormat& format) {
-  const app::SweepStatus status = context_.bridge.sweep_status();
-  if (status.report == nullptr) return;
+  if (context_.bridge.sweep_status().report == nullptr) return;
   const QString path =
       QFileDialog::getSaveFileName(window_, tr("Export the sweep"), QStringLiteral("sweep.") + text_of(format.ending));
-  if (path.isEmpty()) return;
+  if (!path.isEmpty()) write(format, path);
+}
+
+void SweepExporter::write(const app::ExportFormat& format, const QString& path) {
+  const app::SweepStatus status = context_.bridge.sweep_status();
+  if (status.report == nullptr) return;
   const std::string text = format.write(*status.plan, *status.report, shown_chart_());
   QSaveFile file(path);
   const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();

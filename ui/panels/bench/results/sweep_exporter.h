@@ -18,6 +18,8 @@ class SweepExporter : public QObject {
   SweepExporter(const PanelContext& context, std::function<app::ChartChoice()> shown_chart, QWidget* parent);
   /// Asks for a file and writes the sweep. Nothing happens without a sweep or a file.
   void save(const app::ExportFormat& format);
+  /// Writes the sweep, the bytes of `lathe sweep` in that format. Nothing happens without a sweep.
+  void write(const app::ExportFormat& format, const QString& path);
   /// Copies a way to measure the cell, or the sweep, again. `cell`: its index, if the way is of a cell.
   void copy(const Reproduction& way, std::size_t cell);
 
