@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "app/api/sweep_export.h"
 #include "app/cli/memory_text.h"
 #include "app/log/printable.h"
 #include "engine/api/model_shapes.h"
@@ -24,8 +25,12 @@ using engine::Result;
 
 constexpr std::chrono::milliseconds kProgressEvery{100};
 constexpr double kMiB = 1024.0 * 1024.0;
-/// Flags that choose the output format. They take no value, but users give them a file, as for --html FILE.
-constexpr std::string_view kPrintingFlags[] = {"--json", "--csv", "--markdown"};
+/// True for flags that choose the output format. They take no value, but users give them a file, as for --html FILE.
+bool is_printing_flag(std::string_view flag) {
+  const auto formats = export_formats();
+  return std::any_of(formats.begin(), formats.end(),
+                     [&](const ExportFormat* format) { return format->is_printed && flag == flag_of(format->name); });
+}
 
 std::string loading_line(const ModelStatus& status) {
   const engine::LoadProgress& done = status.progress;
@@ -167,8 +172,7 @@ std::optional<int> ModelCommand::parse(const std::vector<std::string>& arguments
   const auto model = std::find(arguments.begin(), arguments.end(), positional_model_);
   if (code || positional_model_.empty() || model == arguments.end() || model == arguments.begin()) return code;
   const std::string& before = *std::prev(model);
-  const bool prints = std::find(std::begin(kPrintingFlags), std::end(kPrintingFlags), before) != std::end(kPrintingFlags);
-  if (prints) flag_before_model_ = before;
+  if (is_printing_flag(before)) flag_before_model_ = before;
   return code;
 }
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
 #include "app/bench/sweep/result/sweep_journal.h"
 
@@ -119,21 +120,27 @@ void add_measurement_flags(CLI::App& parser, SweepFlags& flags) {
 void add_output_flags(CLI::App& parser, SweepFlags& flags) {
   parser.add_option("--journal", flags.journal, "File that gets every run when it ends.")->type_name("FILE");
   parser.add_flag("--resume", flags.resume, "Continue that journal where it ended; its plan need not be given again.");
-  parser.add_flag("--json", flags.json, "Print one JSON object on stdout.");
-  parser.add_flag("--csv", flags.csv, "Print CSV on stdout, one line per cell.");
-  parser.add_flag("--markdown", flags.markdown, "Print a table in Markdown on stdout.");
-  parser.add_option("--html", flags.html, "Also write an HTML page with table, charts, plan and machine to this file.")
-      ->type_name("FILE");
+  for (const ExportFormat* format : export_formats()) {
+    const std::string flag = flag_of(format->name), help(format->help);
+    if (format->is_printed) {
+      parser.add_flag(flag, flags.printed[format->name], help);
+    } else {
+      parser.add_option(flag, flags.files[format->name], help)->type_name("FILE");
+    }
+  }
 }
 
-/// Flags about the output or the journal of a sweep, not about its measurement.
-constexpr std::string_view kOfNoPlan[] = {"--journal", "--resume",  "--json",  "--csv",        "--markdown",
-                                          "--html",    "--api-key", "--quiet", "--profile-dir"};
+/// Flags about the journal of a sweep or the program, not about the measurement; nor are those of export formats.
+constexpr std::string_view kOfNoPlan[] = {"--journal", "--resume", "--api-key", "--quiet", "--profile-dir"};
 
 bool asks_for_a_plan(const CLI::App& parser) {
   const auto is_of_plan = [](const CLI::Option* option) {
-    return std::none_of(std::begin(kOfNoPlan), std::end(kOfNoPlan),
-                        [&](std::string_view name) { return option->check_name(std::string(name)); });
+    const auto formats = export_formats();
+    const bool is_output = std::any_of(formats.begin(), formats.end(), [&](const ExportFormat* format) {
+      return option->check_name(flag_of(format->name));
+    });
+    return !is_output && std::none_of(std::begin(kOfNoPlan), std::end(kOfNoPlan),
+                                      [&](std::string_view name) { return option->check_name(std::string(name)); });
   };
   return std::any_of(parser.parse_order().begin(), parser.parse_order().end(), is_of_plan);
 }

@@ -2,8 +2,10 @@
 // SweepFlags: the arguments of lathe sweep, and the plan that they describe.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,13 +16,14 @@
 namespace lathe::app {
 
 struct SweepFlags {
-  std::string plan_file, template_name, journal, quality_dataset, html;
+  std::string plan_file, template_name, journal, quality_dataset;
   SweepTarget target;
   std::vector<std::string> variables;
   std::vector<std::pair<std::string, std::string>> workload;  ///< given settings of the workload, names and values
   std::int64_t repeats = 0, seed = 0;
-  bool resume = false, json = false, csv = false, markdown = false, in_order = false, no_warm_up = false;
-  bool parse_special = false;
+  std::map<std::string_view, bool> printed;       ///< by name of the export format: true to print it
+  std::map<std::string_view, std::string> files;  ///< by name of the export format: file to write; empty: none
+  bool resume = false, in_order = false, no_warm_up = false, parse_special = false;
   std::optional<double> goal_ttft_ms, goal_itl_ms, stop_at_ci;
   OptionFlags sampling;
 };

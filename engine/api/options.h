@@ -86,9 +86,10 @@ struct OptionDescriptor {
   std::string_view name;  ///< vLLM's name with underscores: "max_num_seqs"; the flag is --max-num-seqs
   OptionGroup group;
   OptionKind kind;
-  std::string_view help;    ///< one sentence, with the unit
-  double min = 0, max = 0;  ///< for integer and number; min == max: unbounded
-  OptionChoices choices{};  ///< for choice
+  std::string_view help;      ///< one sentence, with the unit
+  double min = 0, max = 0;    ///< for integer and number; min == max: unbounded
+  OptionChoices choices{};    ///< for choice
+  bool excludes_min = false;  ///< for number: values are greater than min
 };
 
 /// The choices of an option without the empty choice, which users select by omitting the option. Empty for other kinds.

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "engine/base/allocation_error.h"
 #include "engine/base/resident_memory.h"
 
 namespace lathe::engine {
@@ -23,8 +24,8 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayers&
     const std::size_t layer_bytes = backend.kv_layer_bytes(layout.shape_of(i));
     kernels::Buffer layer = backend.allocate_on_device(layer_bytes);
     if (!layer) {
-      return fail(
-          ErrorCode::resource_exhausted,
+      return allocation_error(
+          backend,
           fmt::format("not enough memory for the KV cache: {} bytes for layer {} of {}; lower max_model_len or max_num_seqs",
                       layer_bytes, i + 1, layout.shape.n_layers),
           "kv cache");

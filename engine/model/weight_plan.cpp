@@ -67,7 +67,7 @@ class WeightPlanner {
     settle_prefix();
     settle_tie();
     for (const TensorName& name : architecture_.tensors) {
-      if (&spelling_of(name.role) == &name && !is_spelt_otherwise(name.role)) LATHE_TRY_VOID(take_all(name));
+      if (&stored_name_of(name.role) == &name && !is_stored_as_other_roles(name.role)) LATHE_TRY_VOID(take_all(name));
     }
     LATHE_TRY_VOID(settle_absent());
     note_dtypes();
@@ -85,36 +85,38 @@ class WeightPlanner {
   std::string name_of_role(WeightRole role) const {
     return with_prefix(role, pattern_of(role, architecture_), plan_.prefix);
   }
-  bool has(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
+  /// True if the files have the tensor of a role that belongs to no layer: embeddings or head.
+  bool is_stored(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
 
   /// Takes the first prefix under which the embeddings are found, else the first of all.
   void settle_prefix() {
     for (const NamePrefix& prefix : architecture_.prefixes) {
       plan_.prefix = prefix;
-      if (has(WeightRole::embedding)) return;
+      if (is_stored(WeightRole::embedding)) return;
     }
     plan_.prefix = architecture_.prefixes.front();
   }
 
   /// True if the files store the role's weights under the roles of the other spelling (Spellings).
-  bool is_spelt_otherwise(WeightRole role) const {
-    const auto has = [](std::span<const WeightRole> roles, WeightRole one) {
+  bool is_stored_as_other_roles(WeightRole role) const {
+    const auto contains = [](std::span<const WeightRole> roles, WeightRole one) {
       return std::find(roles.begin(), roles.end(), one) != roles.end();
     };
     for (const Spellings& both : spellings()) {
-      const bool is_first = has(both.first, role);
-      if (!is_first && !has(both.second, role)) continue;
-      if (!has_spelling(both.first.front()) || !has_spelling(both.second.front())) return false;
-      return is_first != is_there(both.first.front());
+      const bool is_first = contains(both.first, role);
+      if (!is_first && !contains(both.second, role)) continue;
+      if (!is_named_by_architecture(both.first.front()) || !is_named_by_architecture(both.second.front())) return false;
+      return is_first != is_stored_for_first_layer(both.first.front());
     }
     return false;
   }
 
-  bool has_spelling(WeightRole role) const { return !pattern_of(role, architecture_).empty(); }
+  /// True if the architecture has a tensor name for the role.
+  bool is_named_by_architecture(WeightRole role) const { return !pattern_of(role, architecture_).empty(); }
 
-  /// True if the first layer that needs the role has its tensor.
-  bool is_there(WeightRole role) const {
-    const TensorName& name = spelling_of(role);
+  /// True if the files have the role's tensor for the first layer that needs the role.
+  bool is_stored_for_first_layer(WeightRole role) const {
+    const TensorName& name = stored_name_of(role);
     const std::string first = tensor_name(name.pattern, first_layer_of(role), 0);
     return checkpoint_.find(with_prefix(role, first, plan_.prefix)) != nullptr;
   }
@@ -126,7 +128,7 @@ class WeightPlanner {
   }
 
   /// The first of the role's names that the files have; else the first of all.
-  const TensorName& spelling_of(WeightRole role) const {
+  const TensorName& stored_name_of(WeightRole role) const {
     const TensorName* first = nullptr;
     const std::int64_t layer = first_layer_of(role);
     for (const TensorName& name : architecture_.tensors) {
@@ -139,7 +141,7 @@ class WeightPlanner {
 
   /// Files and config may disagree about a tied head: the config decides, unless the files have no head.
   void settle_tie() {
-    const bool has_head = has(WeightRole::head), has_embedding = has(WeightRole::embedding);
+    const bool has_head = is_stored(WeightRole::head), has_embedding = is_stored(WeightRole::embedding);
     const std::string head = name_of_role(WeightRole::head);
     if (!config_.has_head) {
       seen_.insert(head);

@@ -26,7 +26,8 @@ std::string quoted(std::string_view text) { return '"' + printable_excerpt(text)
 bool bounded(const OptionDescriptor& option) { return option.min != option.max; }
 
 std::string range_text(const OptionDescriptor& option) {
-  return fmt::format("between {} and {}", number_text(option.min), number_text(option.max));
+  return fmt::format(fmt::runtime(option.excludes_min ? "greater than {} and at most {}" : "between {} and {}"),
+                     number_text(option.min), number_text(option.max));
 }
 
 /// The choices with the empty one.
@@ -62,9 +63,13 @@ std::string number_text(double value) {
 Result<void> check_range(const OptionDescriptor& option, double value) {
   const std::string text = number_text(value);
   if (!std::isfinite(value)) return refuse(option, bounded(option) ? range_text(option) : "a finite number", text);
-  if (bounded(option) && (value < option.min || value > option.max)) return refuse(option, range_text(option), text);
+  const bool is_below = value < option.min || (option.excludes_min && value == option.min);
+  if (bounded(option) && (is_below || value > option.max)) return refuse(option, range_text(option), text);
   if (value != 0.0 && std::abs(value) < static_cast<double>(std::numeric_limits<float>::min())) {
-    return refuse(option, "0 or of magnitude 1.2e-38 at least, the smallest normal float32", text);
+    const bool allows_zero = !option.excludes_min || option.min < 0;
+    return refuse(option,
+                  fmt::format("{}of magnitude 1.2e-38 at least, the smallest normal float32", allows_zero ? "0 or " : ""),
+                  text);
   }
   return {};
 }

@@ -22,11 +22,11 @@ using enum OptionKind;
 using enum SamplingSection;
 
 constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std::string_view help, double min = 0,
-                                    double max = 0) {
-  return {name, OptionGroup::sampling, kind, help, min, max, {}};
+                                    double max = 0, bool excludes_min = false) {
+  return {name, OptionGroup::sampling, kind, help, min, max, {}, excludes_min};
 }
 
-// THE TABLE of sampling parameters, in the order of the struct. The lower bounds of top_p and repetition_penalty mean "> 0".
+// THE TABLE of sampling parameters, in the order of the struct.
 constexpr std::array kFields = {
     SamplingField{
         .option = describe("temperature", number, "Flattens (> 1) or sharpens (< 1) the distribution; 0: greedy.", 0, 100),
@@ -44,20 +44,20 @@ constexpr std::array kFields = {
                               .initial = 40,
                               .can_be_off = true,
                               .greedy_ignores = true}},
-    SamplingField{
-        .option = describe("top_p", number, "Keeps the most probable tokens up to this probability mass; 1: off.", 1e-6, 1),
-        .member = &SamplingParams::top_p,
-        .neutral = "1",
-        .generation_key = "top_p",
-        .control = {.section = randomness,
-                    .label = "Top-p",
-                    .min = 0.01,
-                    .max = 1,
-                    .step = 0.01,
-                    .decimals = 2,
-                    .initial = 0.95,
-                    .can_be_off = true,
-                    .greedy_ignores = true}},
+    SamplingField{.option = describe("top_p", number, "Keeps the most probable tokens up to this probability mass; 1: off.",
+                                     0, 1, true),
+                  .member = &SamplingParams::top_p,
+                  .neutral = "1",
+                  .generation_key = "top_p",
+                  .control = {.section = randomness,
+                              .label = "Top-p",
+                              .min = 0.01,
+                              .max = 1,
+                              .step = 0.01,
+                              .decimals = 2,
+                              .initial = 0.95,
+                              .can_be_off = true,
+                              .greedy_ignores = true}},
     SamplingField{
         .option = describe("min_p", number,
                            "Drops tokens whose probability is below this share of the most probable one's; 0: off.", 0, 1),

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/base/allocation_error.h"
+#include "engine/base/finish_operations.h"
 #include "engine/cache/kv_storage.h"
-#include "engine/model/finish_operations.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
 #include "engine/model/tensor_layout.h"
@@ -111,8 +112,8 @@ class Calibration {
     LATHE_TRY(kv_, KvStorage::allocate(backend_, {.shape = kv}));
     const kernels::StepShape step = step_shape(config_, storage_, plan().n_rows());
     if (backend_.reserve(step)) return {};
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
+    return allocation_error(
+        backend_, fmt::format("not enough memory for {} bytes of work memory", backend_.work_bytes(step)), "calibration");
   }
 
   Result<TensorView> read(const PlannedWeight& weight) {
@@ -130,7 +131,7 @@ class Calibration {
       model_.checkpoint.drop(*weight.tensor);
     }
     embedding.forward(backend_, config_, input(), step());
-    return finish_operations(backend_);  // the operations read the memory of `embedding`
+    return finish_operations(backend_, kLoadAdvice);  // the operations read the memory of `embedding`
   }
 
   /// Largest magnitudes [H] of each input of the products that follow a layer's two norms.
@@ -155,7 +156,7 @@ class Calibration {
     raise_to_magnitudes(backend_, backend_.download(step().normed, {}), inputs.attention);
     delta = layer_.feed_forward(backend_, config_, step(), delta);
     raise_to_magnitudes(backend_, backend_.download(step().normed, {}), inputs.mlp);
-    LATHE_TRY_VOID(finish_operations(backend_));
+    LATHE_TRY_VOID(finish_operations(backend_, kLoadAdvice));
     return LayerSmoothing{smoothing_factors(inputs.attention, weights.attention, alpha_),
                           smoothing_factors(inputs.mlp, weights.mlp, alpha_)};
   }

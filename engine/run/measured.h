@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "engine/model/finish_operations.h"
+#include "engine/base/finish_operations.h"
 
 namespace lathe::engine {
 
@@ -14,11 +14,11 @@ Result<void> measured(kernels::Backend& backend, const Body& body) {
   try {
     body();
   } catch (const std::bad_alloc&) {
-    LATHE_TRY_VOID(finish_operations(backend));
+    LATHE_TRY_VOID(finish_operations(backend, kMeasurementAdvice));
     return fail(ErrorCode::resource_exhausted, "no memory is left for the tensors of this measurement; end other programs",
                 backend.info().name);
   }
-  return finish_operations(backend);
+  return finish_operations(backend, kMeasurementAdvice);
 }
 
 }  // namespace lathe::engine

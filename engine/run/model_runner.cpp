@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "engine/base/allocation_error.h"
+#include "engine/base/finish_operations.h"
 #include "engine/base/resident_memory.h"
-#include "engine/model/finish_operations.h"
 #include "engine/run/rope_rows.h"
 
 namespace lathe::engine {
@@ -76,10 +77,10 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
   const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
-    return fail(ErrorCode::resource_exhausted,
-                fmt::format("not enough memory for {} bytes of work memory; lower max_num_batched_tokens",
-                            backend->work_bytes(step)),
-                "work memory");
+    return allocation_error(*backend,
+                            fmt::format("not enough memory for {} bytes of work memory; lower max_num_batched_tokens",
+                                        backend->work_bytes(step)),
+                            "work memory");
   }
   return std::unique_ptr<ModelRunner>(
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
@@ -153,7 +154,7 @@ Result<StepOutput> ModelRunner::run(const BatchPlan& plan) {
   begin_step(input);
   decoder_.forward(*backend_, input, kv_, step);
   const StepOutput output = plan.logit_rows.empty() ? StepOutput{.logits = step.logits} : output_of(plan, step.logits);
-  LATHE_TRY_VOID(finish_operations(*backend_));
+  LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
   return output;
 }
 
@@ -163,7 +164,7 @@ Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   begin_step(input);
   const kernels::TensorView states =
       backend_->download(decoder_.hidden(*backend_, input, kv_, activations_.for_step(plan.n_rows(), 0)), {});
-  LATHE_TRY_VOID(finish_operations(*backend_));
+  LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
   return states;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/load/files/model_folder.h"
 #include "engine/run/open_backend.h"
 #include "engine/serve/config_source.h"
+#include "engine/serve/fit_fixes.h"
 #include "engine/serve/memory_plan.h"
 #include "kernels/api/roofline.h"
 
@@ -27,6 +28,29 @@ StoredWeights stored_weights_of(const ModelInfo& info) {
   return stored;
 }
 
+/// A load that is planned from the description of its checkpoint.
+struct PlannedLoad {
+  ModelConfig config;
+  StoredWeights stored;
+  std::unique_ptr<kernels::Backend> backend;
+  MemoryPlan plan;
+};
+
+Result<PlannedLoad> plan_load(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes) {
+  LATHE_TRY(const ModelFolder folder, ModelFolder::open(info.path));
+  LATHE_TRY(const Json config_json, read_config_json(folder));
+  LATHE_TRY(ModelConfig config, read_model_config(config_json));
+  config.tied_embeddings = info.tied_embeddings;
+  StoredWeights stored = stored_weights_of(info);
+  // Sizes of weights depend on the layout of the instruction set, work memory on the number of threads.
+  LATHE_TRY(auto backend, open_backend(backend_choice(options)));
+  std::optional<std::int64_t> free = free_bytes_of(*backend);
+  if (free) *free += returned_bytes;
+  LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored, options, free));
+  plan.estimate.returned = returned_bytes;
+  return PlannedLoad{std::move(config), std::move(stored), std::move(backend), std::move(plan)};
+}
+
 }  // namespace
 
 std::string_view name_of(FitVerdict verdict) {
@@ -40,17 +64,13 @@ std::string_view name_of(FitVerdict verdict) {
 }
 
 Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes) {
-  LATHE_TRY(const ModelFolder folder, ModelFolder::open(info.path));
-  LATHE_TRY(const Json config_json, read_config_json(folder));
-  LATHE_TRY(ModelConfig config, read_model_config(config_json));
-  config.tied_embeddings = info.tied_embeddings;
-  // Sizes of weights depend on the layout of the instruction set, work memory on the number of threads.
-  LATHE_TRY(const auto backend, open_backend(backend_choice(options)));
-  std::optional<std::int64_t> free = free_bytes_of(*backend);
-  if (free) *free += returned_bytes;
-  LATHE_TRY(MemoryPlan plan, plan_memory(*backend, config, stored_weights_of(info), options, free));
-  plan.estimate.returned = returned_bytes;
-  return plan.estimate;
+  LATHE_TRY(const PlannedLoad load, plan_load(info, options, returned_bytes));
+  return load.plan.estimate;
+}
+
+Result<std::vector<FitFix>> find_fixes(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes) {
+  LATHE_TRY(const PlannedLoad load, plan_load(info, options, returned_bytes));
+  return find_fixes(*load.backend, load.config, load.stored, options, load.plan);
 }
 
 }  // namespace lathe::engine

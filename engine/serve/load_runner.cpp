@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/finish_operations.h"
 #include "engine/model/decoder/load_weights.h"
 #include "engine/run/calibration.h"
 #include "engine/run/calibration_texts.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/fit_fixes.h"
 
 namespace lathe::engine {
 namespace {
@@ -72,10 +74,12 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LoadPhase phase = LoadPhase::reading;  // until weights are made; the packed cache only hashes and reads
   const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
   LATHE_TRY(auto backend, open_backend(backend_choice(options)));
-  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_bytes_of(*backend)));
+  const std::optional<std::int64_t> free = free_bytes_of(*backend);
+  LATHE_TRY_VOID(finish_operations(*backend, kLoadAdvice));  // a lost device reports no free memory
+  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free));
   const MemoryPlan& plan = loaded.plan;
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
-  if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
+  if (options.check_fit) LATHE_TRY_VOID(check_fit(*backend, model.config, model.plan.stored, options, plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
   const auto make = [&](const WeightObserver& observer) -> Result<std::vector<std::string>> {
     phase = smooths(model, options) ? LoadPhase::calibrating : LoadPhase::converting;

@@ -29,8 +29,6 @@ tl::unexpected<Error> refuse(std::string message, std::string where) {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
-
 /// Builds one plan, step by step.
 class MemoryPlanner {
  public:
@@ -214,7 +212,8 @@ class MemoryPlanner {
       estimate.verdict = FitVerdict::wont_fit;
       FitEstimate fixed = estimate;
       fixed.kv = 0;
-      plan_.fitting_tokens = blocks_in(std::max<std::int64_t>(0, *free_ - fixed.total())) * options_.block_size;
+      plan_.fitting_kv_bytes = std::max<std::int64_t>(0, *free_ - fixed.total());
+      plan_.fitting_tokens = blocks_in(plan_.fitting_kv_bytes) * options_.block_size;
     } else {
       const bool tight = static_cast<double>(estimate.total()) > kTightShare * static_cast<double>(*free_);
       estimate.verdict = tight ? FitVerdict::tight : FitVerdict::fits;
@@ -228,40 +227,11 @@ class MemoryPlanner {
   MemoryPlan plan_;
 };
 
-/// Advice for a plan that does not fit.
-std::string what_would_fit(const MemoryPlan& plan) {
-  if (const std::int64_t tokens = plan.fitting_tokens; tokens > 0) {
-    return fmt::format("max_model_len {} would fit, with a KV cache of that size", tokens);
-  }
-  const WeightStorage& weights = plan.weights;
-  const kernels::WeightFormat floating = WeightStorage(weights.dtype).matrices;
-  const bool is_floating = weights.matrices == floating && weights.experts == floating && weights.layers.empty();
-  if (is_floating && floating == kernels::WeightFormat::f32) {
-    return "the weights alone are too large; dtype bfloat16 needs half";
-  }
-  if (is_floating) {
-    return "the weights alone are too large; quantization int8_g32 needs about half, int4_g32 a quarter";
-  }
-  return "the weights alone are too large; free memory, or use a smaller model";
-}
-
 }  // namespace
 
 Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, std::optional<std::int64_t> free) {
   return MemoryPlanner(backend, config, options, free).plan(stored);
-}
-
-Result<void> check_fit(const MemoryPlan& plan) {
-  const FitEstimate& estimate = plan.estimate;
-  if (estimate.verdict != FitVerdict::wont_fit) return {};
-  return fail(
-      ErrorCode::resource_exhausted,
-      fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), but only {} is free; {}",
-                  gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
-                  gibibytes(estimate.activations), gibibytes(estimate.other), gibibytes(estimate.free),
-                  what_would_fit(plan)),
-      "memory");
 }
 
 }  // namespace lathe::engine

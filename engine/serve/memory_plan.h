@@ -22,9 +22,9 @@ struct MemoryPlan {
   RunnerLimits limits;
   FitEstimate estimate;
   std::int64_t block_bytes = 0;  ///< one KV block in all layers
-  /// If the plan does not fit: KV tokens that would fit next to weights and activations sized for the requested context. A
-  /// shorter context needs less, so that some more may fit.
-  std::int64_t fitting_tokens = 0;
+  /// If the plan does not fit: bytes of the KV cache, and its tokens, that would fit next to weights and activations sized
+  /// for the requested context. A shorter context needs less, so that some more may fit.
+  std::int64_t fitting_kv_bytes = 0, fitting_tokens = 0;
   std::vector<std::string> warnings;
 };
 
@@ -32,8 +32,5 @@ struct MemoryPlan {
 /// Errors: invalid_argument, with values, when options contradict each other or the model.
 Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, std::optional<std::int64_t> free);
-
-/// Errors: resource_exhausted when the plan does not fit, with the parts, the free memory, and advice on what would fit.
-Result<void> check_fit(const MemoryPlan& plan);
 
 }  // namespace lathe::engine

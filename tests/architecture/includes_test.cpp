@@ -94,6 +94,7 @@ const std::vector<DropIn> kDropIns{
     {"engine/text/tool_calls/formats", "engine/text/tool_calls/call_formats.cpp"},
     {"app/server/dialects", "app/server/dialects.cpp"},
     {"app/cli/commands", "app/cli/commands.cpp"},
+    {"app/bench/sweep/export/formats", "app/bench/sweep/export/export_formats.cpp"},
     {"ui/panels", "ui/panels/panels.cpp"},
     {"tests/fuzz", "tests/fuzz/targets.cpp", true},
 };

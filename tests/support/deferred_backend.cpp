@@ -50,6 +50,7 @@ struct AttentionArrays {
 }  // namespace
 
 kernels::Buffer DeferredBackend::allocate(std::size_t n_bytes, bool is_of_device) {
+  if (is_lost()) return {};
   const std::size_t all = (kHeadBytes + n_bytes + kHeadBytes - 1) / kHeadBytes * kHeadBytes;
   auto* const head = static_cast<std::byte*>(std::aligned_alloc(kHeadBytes, all));
   if (head == nullptr) return {};
@@ -66,6 +67,7 @@ kernels::Buffer DeferredBackend::allocate(std::size_t n_bytes, bool is_of_device
 
 std::unique_ptr<kernels::PackedMatrix> DeferredBackend::make_packed(kernels::WeightFormat format, std::int64_t n,
                                                                     std::int64_t k) {
+  if (is_lost()) return nullptr;
   auto matrix = inner_->make_packed(format, n, k);
   if (matrix != nullptr) n_bytes_ += static_cast<std::int64_t>(matrix->n_bytes());
   return matrix;
@@ -117,7 +119,7 @@ void DeferredBackend::run(std::int64_t index, const std::function<void()>& opera
 }
 
 std::optional<kernels::OperationError> DeferredBackend::take_error() {
-  if (error_ && error_->kind == kernels::OperationFailure::device_lost) return error_;
+  if (is_lost()) return error_;
   return std::exchange(error_, std::nullopt);
 }
 

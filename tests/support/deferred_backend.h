@@ -40,6 +40,11 @@ class DeferredBackend final : public kernels::Backend {
     error_to_come_ = std::move(error);
   }
 
+  /// From now on the device is lost: no operation is done, and no memory is given.
+  void lose_device(std::string message) {
+    error_ = kernels::OperationError{kernels::OperationFailure::device_lost, std::move(message)};
+  }
+
   const kernels::BackendInfo& info() const override { return inner_->info(); }
   kernels::Buffer allocate(std::size_t n_bytes) override { return allocate(n_bytes, false); }
   kernels::Buffer allocate_on_device(std::size_t n_bytes) override { return allocate(n_bytes, true); }
@@ -56,7 +61,7 @@ class DeferredBackend final : public kernels::Backend {
     run(++n_deferred_, [&] { inner_->pack_rows(matrix, row_begin, source); });
   }
   std::size_t work_bytes(const kernels::StepShape& shape) const override { return inner_->work_bytes(shape); }
-  bool reserve(const kernels::StepShape& shape) override { return inner_->reserve(shape); }
+  bool reserve(const kernels::StepShape& shape) override { return !is_lost() && inner_->reserve(shape); }
   std::size_t work_bytes_held() const override { return inner_->work_bytes_held(); }
 
   void embed(const kernels::TensorView& out, const kernels::TensorView& table, std::span<const std::int32_t> ids) override;
@@ -116,6 +121,7 @@ class DeferredBackend final : public kernels::Backend {
     std::vector<std::byte> bytes;
   };
 
+  bool is_lost() const { return error_ && error_->kind == kernels::OperationFailure::device_lost; }
   kernels::Buffer allocate(std::size_t n_bytes, bool is_of_device);
   void note_array(std::span<const std::byte> array);
   void end_step();

@@ -5,9 +5,6 @@
 #include <QFileInfo>
 #include <algorithm>
 
-#include "ui/models/counted.h"
-#include "ui/models/load_text.h"
-
 namespace lathe::ui {
 namespace {
 
@@ -26,46 +23,8 @@ std::string settings_key(const std::string& path) {
 
 struct Estimated {
   Result<engine::FitEstimate> fit;
-  std::vector<LoadFix> fixes;
+  std::vector<engine::FitFix> fixes;
 };
-
-/// Tries smaller values of each option alone and keeps those with which the model fits.
-std::vector<LoadFix> find_fixes(const engine::ModelInfo& info, const EngineOptions& options, std::int64_t returned) {
-  std::vector<LoadFix> fixes;
-  const auto attempt = [&](const char* name, const QString& words, const char* option, const std::string& value) {
-    EngineOptions changed = options;
-    if (!engine::set_option(changed, option, value) || changed == options || !engine::validate(changed)) return false;
-    const Result<engine::FitEstimate> fit = engine::estimate_fit(info, changed, returned);
-    if (!fit || fit->total() > fit->free) return false;
-    fixes.push_back({QLatin1String(name), words, QLatin1String(option), QString::fromStdString(value), fit->total()});
-    return true;
-  };
-  const std::int64_t context = options.max_model_len > 0 ? options.max_model_len : info.max_position_embeddings;
-  for (const std::int64_t smaller : {16384, 8192, 4096, 2048, 1024, 512})
-    if (smaller < context &&
-        attempt("context", LoadChoice::tr("Context %1").arg(smaller), "max_model_len", std::to_string(smaller)))
-      break;
-  for (const std::int64_t fewer : {8, 4, 2, 1})
-    if (fewer < options.max_num_seqs &&
-        attempt("sequences", counted(static_cast<quint64>(fewer), LoadChoice::tr("sequence"), LoadChoice::tr("sequences")),
-                "max_num_seqs", std::to_string(fewer)))
-      break;
-  for (const char* amount : {"kv_cache_memory_bytes", "num_gpu_blocks_override"})
-    if (attempt("kv", LoadChoice::tr("KV memory Auto"), amount, "0")) break;
-  for (const char* dtype : {"bfloat16", "float16"})
-    if (options.dtype != dtype &&
-        attempt(
-            "weights",
-            LoadChoice::tr("Use %1").arg(dtype == std::string("bfloat16") ? QStringLiteral("BF16") : QStringLiteral("FP16")),
-            "dtype", dtype))
-      break;
-  for (const char* quantization : {"int8_g32", "int4_g32"})
-    if (options.quantization == "none" &&
-        attempt("quantization", LoadChoice::tr("Quantize to %1").arg(quantization_text(quantization)), "quantization",
-                quantization))
-      break;
-  return fixes;
-}
 
 }  // namespace
 
@@ -240,8 +199,9 @@ void LoadChoice::estimate() {
       this,
       [info = *info_, options = options_, returned = returned_bytes()] {
         Estimated estimated{engine::estimate_fit(info, options, returned), {}};
-        if (estimated.fit && estimated.fit->verdict == engine::FitVerdict::wont_fit)
-          estimated.fixes = find_fixes(info, options, returned);
+        if (estimated.fit && estimated.fit->verdict == engine::FitVerdict::wont_fit) {
+          if (auto fixes = engine::find_fixes(info, options, returned)) estimated.fixes = std::move(*fixes);
+        }
         return estimated;
       },
       [this, number](Estimated estimated) {

@@ -10,18 +10,11 @@
 
 #include "app/api/workbench.h"
 #include "engine/api/checkpoint.h"
+#include "engine/api/fit_fixes.h"
 #include "ui/bridge/background.h"
 #include "ui/bridge/bridge.h"
 
 namespace lathe::ui {
-
-/// A change of one option with which the model would fit.
-struct LoadFix {
-  QString name;   ///< "context"
-  QString words;  ///< "Context 2048"
-  QString option, value;
-  std::int64_t total = 0;  ///< estimated bytes with this change
-};
 
 /// The memory of the loaded model: estimated before the load, and measured after it.
 struct MeasuredFit {
@@ -53,7 +46,7 @@ class LoadChoice : public QObject {
   const std::optional<engine::Error>& info_error() const { return info_error_; }
   const std::optional<engine::FitEstimate>& fit() const { return fit_; }
   /// Changes with which the model would fit; empty while it fits.
-  const std::vector<LoadFix>& fixes() const { return fixes_; }
+  const std::vector<engine::FitFix>& fixes() const { return fixes_; }
   /// The reason why there is no estimate: the options contradict each other.
   const std::optional<engine::Error>& fit_error() const { return fit_error_; }
 
@@ -89,7 +82,7 @@ class LoadChoice : public QObject {
   std::optional<engine::ModelInfo> info_;
   std::optional<engine::Error> info_error_, fit_error_;
   std::optional<engine::FitEstimate> fit_;
-  std::vector<LoadFix> fixes_;
+  std::vector<engine::FitFix> fixes_;
   QTimer debounce_;
   std::uint64_t inspection_ = 0, estimation_ = 0;
 };

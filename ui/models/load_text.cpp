@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/models/counted.h"
 #include "ui/models/durations.h"
 
 namespace lathe::ui {
@@ -113,6 +114,20 @@ QString model_line(const engine::ModelInfo& info) {
                           (info.file_format == "gguf" ? translated("%1 GGUF, %2") : translated("%1 folder, %2"))
                               .arg(stored_text(info), bytes_text(info.file_bytes))};
   return parts.join(QStringLiteral(" · "));
+}
+
+QString fix_text(const engine::FitFix& fix) {
+  const QString value = QString::fromStdString(fix.value);
+  if (fix.option == "max_model_len") return translated("Context %1").arg(value);
+  if (fix.option == "max_num_seqs") return counted(value.toULongLong(), translated("sequence"), translated("sequences"));
+  if (fix.option == "kv_cache_memory_bytes" || fix.option == "num_gpu_blocks_override") {
+    if (fix.value == "0") return translated("KV memory Auto");
+    return fix.option == "num_gpu_blocks_override" ? translated("KV memory %1 blocks").arg(value)
+                                                   : translated("KV memory %1").arg(bytes_text(value.toLongLong()));
+  }
+  if (fix.option == "dtype") return translated("Use %1").arg(dtype_text(fix.value));
+  if (fix.option == "quantization") return translated("Quantize to %1").arg(quantization_text(fix.value));
+  return QStringLiteral("%1 %2").arg(QString::fromStdString(fix.option), value);
 }
 
 int load_percent(const engine::LoadProgress& progress) {

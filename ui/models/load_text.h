@@ -6,6 +6,7 @@
 
 #include "engine/api/checkpoint.h"
 #include "engine/api/engine.h"
+#include "engine/api/fit_fixes.h"
 
 namespace lathe::ui {
 
@@ -27,6 +28,9 @@ QString weights_text(const engine::LoadedModel& model);
 QString loaded_text(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
 QString family_text(const std::string& architecture);
+/// What a change of one option does: "Context 2048", "4 sequences", "KV memory Auto", "Use BF16",
+/// "Quantize to INT8, groups of 32".
+QString fix_text(const engine::FitFix& fix);
 
 int load_percent(const engine::LoadProgress& progress);
 /// "29.6 of 47.0 MiB, 212 MiB/s, under 1 s left"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/sweep_grid.h"
 
-#include <algorithm>
-
 #include "ui/models/sweep_text.h"
 
 namespace lathe::ui {
@@ -38,23 +36,6 @@ SweepGrid grid_of(const app::SweepPlan& plan, std::size_t axis) {
     for (const std::string& value : plan.variables[axis].values) grid.columns << QString::fromStdString(value);
   grid.stride = stride_of(plan, axis);
   return grid;
-}
-
-TurnedSweep turned(const app::SweepPlan& plan, const app::SweepReport& report, std::size_t axis) {
-  TurnedSweep sweep{plan, report};
-  if (axis >= plan.variables.size()) return sweep;
-  const auto moved = sweep.plan.variables.begin() + static_cast<std::ptrdiff_t>(axis);
-  std::rotate(moved, moved + 1, sweep.plan.variables.end());
-  sweep.report.cells.clear();
-  const SweepGrid grid = grid_of(plan, axis);
-  for (int row = 0; row < grid.rows.size(); ++row) {
-    for (int column = 0; column < grid.columns.size(); ++column) {
-      const auto found = report.cells.find(grid.cell(row, column));
-      const auto place = static_cast<std::size_t>(row * grid.columns.size() + column);
-      if (found != report.cells.end()) sweep.report.cells.emplace(place, found->second);
-    }
-  }
-  return sweep;
 }
 
 }  // namespace lathe::ui

@@ -25,11 +25,4 @@ std::size_t usual_axis(const app::SweepPlan& plan);
 SweepGrid grid_of(const app::SweepPlan& plan, std::size_t axis);
 inline SweepGrid grid_of(const app::SweepPlan& plan) { return grid_of(plan, usual_axis(plan)); }
 
-/// A sweep whose variables are reordered so that `axis` is the last, with the cells renumbered.
-struct TurnedSweep {
-  app::SweepPlan plan;
-  app::SweepReport report;
-};
-TurnedSweep turned(const app::SweepPlan& plan, const app::SweepReport& report, std::size_t axis);
-
 }  // namespace lathe::ui

@@ -10,6 +10,7 @@
 #include "app/cli/memory_text.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
+#include "engine/api/fit_fixes.h"
 #include "engine/api/model_knobs.h"
 
 namespace lathe::app {
@@ -81,6 +82,23 @@ OrderedJson fit_json(const FitAt& at) {
           {"max_model_len", fit.max_model_len}};
 }
 
+OrderedJson fixes_json(const std::vector<engine::FitFix>& fixes) {
+  OrderedJson list = OrderedJson::array();
+  for (const engine::FitFix& fix : fixes)
+    list.push_back({{"option", fix.option}, {"value", fix.value}, {"total_bytes", fix.total}});
+  return list;
+}
+
+/// Lines of the changes of one option with which a load with the given options would fit.
+std::string fix_lines(const std::vector<engine::FitFix>& fixes) {
+  std::string text;
+  for (const engine::FitFix& fix : fixes) {
+    text += fmt::format("  would fit with    {} {}: {:.1f} MiB\n", flag_of(fix.option), fix.value,
+                        static_cast<double>(fix.total) / kMiB);
+  }
+  return text;
+}
+
 OrderedJson info_json(const ModelInfo& info, const OrderedJson& knobs, const std::vector<FitAt>& all_fits) {
   OrderedJson json = {{"path", info.path},
                       {"name", info.name},
@@ -148,7 +166,8 @@ std::string chat_text(const ModelInfo& info) {
   return info.has_chat_template ? "has a chat template" : "no chat template";
 }
 
-std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std::vector<FitAt>& all_fits) {
+std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std::vector<FitAt>& all_fits,
+                      const std::vector<engine::FitFix>& fixes) {
   std::string tensors;
   for (const auto& [dtype, n] : info.tensors_by_dtype)
     tensors += fmt::format("{}{} {}", tensors.empty() ? "" : ", ", n, dtype);
@@ -176,6 +195,7 @@ std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std
   }
   text += "Knobs\n" + knob_lines(knobs) + "Memory\n";
   for (const FitAt& at : all_fits) text += fit_line(at, plain_weights(info, all_fits));
+  text += fix_lines(fixes);
   for (const std::string& warning : info.warnings) text += "Warning: " + printable(warning) + "\n";
   return text;
 }
@@ -195,8 +215,11 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (!knobs) return command.fail(knobs.error());
   if (command.given("quantization") && !measure) command.warn_of_idle({&*options, 1});
   const std::vector<FitAt> all_fits = fits(*info, *options, command.given("quantization"));
+  // A load that cannot be estimated with these options has no fixes; its row of all_fits says why.
+  const std::vector<engine::FitFix> fixes = engine::find_fixes(*info, *options).value_or(std::vector<engine::FitFix>());
   OrderedJson report = info_json(*info, *knobs, all_fits);
-  std::string text = info_text(*info, *knobs, all_fits);
+  report["fixes"] = fixes_json(fixes);
+  std::string text = info_text(*info, *knobs, all_fits, fixes);
   if (measure) {
     if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
     const engine::LoadedModel model = command.workbench().models().lease()->model();

@@ -62,31 +62,49 @@ std::string table(const SweepPlan& plan, const SweepReport& report) {
   return text;
 }
 
-tl::unexpected<engine::Error> unwritten(ErrorCode code, const std::string& path) {
+tl::unexpected<engine::Error> unwritten(ErrorCode code, const ExportFormat& format, const std::string& path) {
   const char* const reason = errno == 0 ? "the disk is full" : std::strerror(errno);
-  return engine::fail(code, fmt::format("the page {} cannot be written: {}", path, reason), "--html");
+  return engine::fail(code, fmt::format("the file {} cannot be written: {}", path, reason), flag_of(format.name));
 }
 
-/// Checks before the sweep that the page can be written, and leaves no new file behind.
-Result<void> check_page(const std::string& path) {
+/// Checks before the sweep that a file can be written, and leaves no new file behind.
+Result<void> check_file(const ExportFormat& format, const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;
   // A dangling link belongs to the user, too, and is not removed.
   const bool was_there = std::filesystem::exists(std::filesystem::symlink_status(path, error));
   errno = 0;
   const bool is_open = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
-  if (!is_open) return unwritten(ErrorCode::invalid_argument, path);
+  if (!is_open) return unwritten(ErrorCode::invalid_argument, format, path);
   if (!was_there) std::filesystem::remove(path, error);
   return {};
 }
 
-Result<void> write_page(const std::string& path, const SweepPlan& plan, const SweepReport& report) {
-  if (path.empty()) return {};
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << to_html(plan, report);
-  if (file.flush()) return {};
-  return unwritten(ErrorCode::resource_exhausted, path);
+Result<void> check_outputs(const SweepFlags& flags) {
+  for (const ExportFormat* format : export_formats()) {
+    if (!format->is_printed) LATHE_TRY_VOID(check_file(*format, flags.files.at(format->name)));
+  }
+  return {};
+}
+
+Result<void> write_outputs(const SweepFlags& flags, const SweepPlan& plan, const SweepReport& report) {
+  for (const ExportFormat* format : export_formats()) {
+    if (format->is_printed || flags.files.at(format->name).empty()) continue;
+    const std::string& path = flags.files.at(format->name);
+    errno = 0;
+    std::ofstream file(path, std::ios::binary);
+    file << format->write(plan, report, usual_chart(plan));
+    if (!file.flush()) return unwritten(ErrorCode::resource_exhausted, *format, path);
+  }
+  return {};
+}
+
+/// Returns the first printed format that is asked for, or the table for terminals.
+std::string printed(const SweepFlags& flags, const SweepPlan& plan, const SweepReport& report) {
+  for (const ExportFormat* format : export_formats()) {
+    if (format->is_printed && flags.printed.at(format->name)) return format->write(plan, report, usual_chart(plan));
+  }
+  return table(plan, report);
 }
 
 /// Reports each exceeded guard of the machine once, as soon as it is seen: the user may still be able to remove its cause.
@@ -168,7 +186,7 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   }
   const Result<SweepPlan> plan = plan_of(command, flags);
   if (!plan) return command.fail(plan.error());
-  if (const auto writable = check_page(flags.html); !writable) return command.fail(writable.error());
+  if (const auto writable = check_outputs(flags); !writable) return command.fail(writable.error());
   Result<SweepJournal> journal = SweepJournal::open(flags.journal, *plan, flags.resume);
   if (!journal) return command.fail(journal.error());
   warn_of_idle(command, *plan);
@@ -191,12 +209,8 @@ int sweep(const std::vector<std::string>& arguments, Terminal& terminal) {
   command.progress({});
   notes.tell(*journal);
   if (!report) return command.fail(report.error());
-  terminal.out << (flags.json       ? engine::dump_json(to_json(*plan, *report), 2) + "\n"
-                   : flags.csv      ? to_csv(*plan, *report)
-                   : flags.markdown ? to_markdown(*plan, *report)
-                                    : table(*plan, *report))
-               << std::flush;
-  if (const auto written = write_page(flags.html, *plan, *report); !written) return command.fail(written.error());
+  terminal.out << printed(flags, *plan, *report) << std::flush;
+  if (const auto written = write_outputs(flags, *plan, *report); !written) return command.fail(written.error());
   if (!report->stopped) return verdict(command, *report);
   command.print_note(flags.journal.empty() ? "Stopped." : fmt::format("Stopped; --resume continues {}.", flags.journal));
   return kExitFailed;

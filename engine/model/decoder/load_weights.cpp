@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/decoder/load_weights.h"
 
+#include "engine/base/finish_operations.h"
 #include "engine/load/files/number_check.h"
-#include "engine/model/finish_operations.h"
 #include "engine/model/tensor_layout.h"
 
 namespace lathe::engine {
@@ -50,7 +50,7 @@ Result<std::vector<std::string>> load_weights(Decoder& decoder, kernels::Backend
           kept && has_input_order(*weight.tensor) ? input_order(*weight.tensor->coded) : std::vector<std::int32_t>();
       decoder.accept_order(weight.role, weight.layer, order, weight.expert);
     }
-    LATHE_TRY_VOID(finish_operations(backend));
+    LATHE_TRY_VOID(finish_operations(backend, kLoadAdvice));
     checkpoint.drop(*weight.tensor);
     bytes_done += n_bytes_of(*weight.tensor);
     if (observer && !observer(bytes_done)) return fail(ErrorCode::cancelled, "loading was cancelled");

@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 
+#include "engine/base/allocation_error.h"
 #include "engine/base/resident_memory.h"
 
 namespace lathe::engine {
@@ -76,8 +77,8 @@ Result<Activations> Activations::create(kernels::Backend& backend, const ModelCo
   activations.device_ = backend.allocate_on_device(static_cast<std::size_t>(on_device));
   if (shared > 0) activations.shared_ = backend.allocate(static_cast<std::size_t>(shared));
   if (!activations.device_ || (shared > 0 && !activations.shared_)) {
-    return fail(
-        ErrorCode::resource_exhausted,
+    return allocation_error(
+        backend,
         fmt::format("not enough memory for {} bytes of activations; lower max_num_batched_tokens", on_device + shared),
         "activations");
   }

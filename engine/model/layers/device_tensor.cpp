@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "engine/base/allocation_error.h"
+
 namespace lathe::engine {
 
 using kernels::Dtype;
@@ -44,7 +46,7 @@ Result<void> DeviceTensor::allocate(kernels::Backend& backend) {
   if (!is_planned()) return {};
   buffer_ = backend.allocate(view_.n_bytes());
   if (!buffer_) {
-    return fail(ErrorCode::resource_exhausted, fmt::format("not enough memory for {} bytes", view_.n_bytes()), "model");
+    return allocation_error(backend, fmt::format("not enough memory for {} bytes", view_.n_bytes()), "model");
   }
   view_.data = buffer_.data();
   return {};

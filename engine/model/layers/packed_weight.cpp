@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/allocation_error.h"
 #include "kernels/api/packed_image.h"
 
 namespace lathe::engine {
@@ -15,7 +16,7 @@ Result<void> PackedWeight::allocate(kernels::Backend& backend) {
   if (!is_planned()) return {};
   matrix_ = backend.make_packed(format_, n_, k_);
   if (matrix_ != nullptr) return {};
-  return fail(ErrorCode::resource_exhausted, fmt::format("not enough memory for a matrix [{}, {}]", n_, k_), "model");
+  return allocation_error(backend, fmt::format("not enough memory for a matrix [{}, {}]", n_, k_), "model");
 }
 
 void PackedWeight::add_image(WeightImage& image) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `lathe bench`, `inspect` and `chat` on a real, tiny model: what other programs rely on.
+// `lathe bench` and `chat` on a real, tiny model: what other programs rely on.
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -7,7 +7,6 @@
 
 #include "engine/api/options.h"
 #include "tests/support/cli_run.h"
-#include "tests/support/quantized_folders.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -34,11 +33,6 @@ class ModelCommandsTest : public QObject {
   void bench_measures_a_shape();
   void bench_measures_runs_that_are_listed();
   void a_shape_is_refused_by_name_and_next_to_a_model();
-  void inspect_json_describes_the_model();
-  void inspect_prints_text();
-  void inspect_counts_the_blocks_of_layers_with_a_window();
-  void inspect_tells_of_quantized_folders();
-  void inspect_shows_one_quantization();
   void chat_answers_line_by_line();
   void chat_obeys_its_commands();
   void chat_ends_with_an_error_on_a_bad_command();
@@ -149,78 +143,6 @@ void ModelCommandsTest::a_shape_is_refused_by_name_and_next_to_a_model() {
     const CliRun both = run_cli({command, "--shape", "tiny", tiny_model_path()});
     QVERIFY2(both.code == 2 && both.err.find("--shape tiny") != std::string::npos, both.err.c_str());
   }
-}
-
-void ModelCommandsTest::inspect_json_describes_the_model() {
-  const CliRun run = run_cli({"inspect", tiny_model_path(), "--json"});
-  QVERIFY2(run.code == 0, run.err.c_str());
-  const Json json = Json::parse(run.out);
-  QCOMPARE(json["architecture"].get<std::string>(), std::string("LlamaForCausalLM"));
-  QCOMPARE(json["vocab_size"].get<int>(), 384);
-  QCOMPARE(json["has_chat_template"].get<bool>(), true);
-  // Three types, and all quantizations but none.
-  QCOMPARE(json["fit"].size(), 3 + lathe::engine::choices_of(lathe::engine::engine_option("quantization")).size() - 1);
-  QCOMPARE(json["fit"][0]["quantization"].get<std::string>(), std::string("none"));
-  const auto weights_of = [&](const char* quantization) {
-    for (const Json& fit : json["fit"]) {
-      if (fit["quantization"] == quantization) return fit["weights_bytes"].get<std::int64_t>();
-    }
-    return std::int64_t{0};
-  };
-  QVERIFY(weights_of("int4_g128") > 0 && weights_of("int4_g128") < weights_of("int8_g32"));
-  for (const Json& fit : json["fit"]) {
-    QCOMPARE(fit["verdict"].get<std::string>(), std::string("Fits"));
-    QVERIFY(fit["weights_bytes"].get<std::int64_t>() > 0);
-  }
-}
-
-void ModelCommandsTest::inspect_prints_text() {
-  const CliRun run = run_cli({"inspect", "--model", tiny_model_path()});
-  QVERIFY(run.code == 0);
-  for (const char* part : {"LlamaForCausalLM", "has a chat template", "bfloat16", "Fits"}) {
-    QVERIFY2(run.out.find(part) != std::string::npos, part);
-  }
-}
-
-void ModelCommandsTest::inspect_counts_the_blocks_of_layers_with_a_window() {
-  Arguments arguments = {"inspect",
-                         lathe::tests::source_path("tests/fixtures/families/gemma2"),
-                         "--block-size",
-                         "4",
-                         "--max-num-seqs",
-                         "2",
-                         "--max-num-batched-tokens",
-                         "16"};
-  const CliRun text = run_cli(arguments);
-  QVERIFY2(text.out.find("(64 blocks, 16 of the 1 layers with a window of 12)") != std::string::npos, text.out.c_str());
-  arguments.emplace_back("--json");
-  const Json fit = Json::parse(run_cli(arguments).out)["fit"][0];
-  QCOMPARE(fit["n_blocks"].get<int>(), 64);
-  QCOMPARE(fit["windows"].dump(), std::string(R"([{"n_blocks":16,"n_layers":1,"window":12}])"));
-}
-
-void ModelCommandsTest::inspect_tells_of_quantized_folders() {
-  const auto told = [](const char* name) { return run_cli({"inspect", lathe::tests::quantized_path(name)}).out; };
-  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
-  const std::string kept = told("gptq-4bit");
-  QVERIFY2(has(kept, "quantized    gptq: 7 int4, groups of 32, zero points; its matrices keep their codes, as int4_g32\n"),
-           kept.c_str());
-  const std::string cut = told("bnb-nf4-over-rows");
-  QVERIFY2(has(cut, "quantized    bitsandbytes: 7 nf4, blocks of 64; matrices that can keep their codes do, as nf4\n"),
-           cut.c_str());
-  QVERIFY2(has(cut, "tensors: their blocks cross the ends of rows"), cut.c_str());
-}
-
-void ModelCommandsTest::inspect_shows_one_quantization() {
-  const CliRun run = run_cli({"inspect", tiny_model_path(), "--quantization", "int8_g64", "--json"});
-  QVERIFY2(run.code == 0, run.err.c_str());
-  const auto json = lathe::engine::parse_json(run.out, "stdout");
-  std::vector<std::string> shown;
-  for (const Json& fit : (*json)["fit"]) shown.push_back(fit["quantization"]);
-  QVERIFY((shown == std::vector<std::string>{"none", "none", "none", "int8_g64"}));
-  const CliRun idle = run_cli({"inspect", tiny_model_path(), "--quantization", "fp8", "--quantization-zero-point"});
-  QVERIFY2(idle.err.find("without effect: --quantization-zero-point") != std::string::npos, idle.err.c_str());
-  QCOMPARE(run_cli({"inspect", tiny_model_path(), "--quantization", "int7"}).code, 2);
 }
 
 void ModelCommandsTest::chat_answers_line_by_line() {

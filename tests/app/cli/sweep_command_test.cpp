@@ -4,7 +4,9 @@
 #include <QTest>
 #include <filesystem>
 
+#include "app/api/sweep_export.h"
 #include "app/api/sweep_plan.h"
+#include "app/cli/option_flags.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/tiny_model.h"
 
@@ -53,6 +55,17 @@ class SweepCommandTest : public QObject {
     QVERIFY(wrong.code == 2 && read_file(path("old.html")) == "old");
     QVERIFY(json_of(sweep({"--html", path("new.html"), "--json"}))["cells"].size() == 1);
     QVERIFY(has(read_file(path("new.html")), "<svg") || has(read_file(path("new.html")), "<table"));
+  }
+
+  void every_format_goes_to_stdout_or_a_file() {
+    for (const lathe::app::ExportFormat* format : lathe::app::export_formats()) {
+      const std::string flag = lathe::app::flag_of(format->name), file = path("sweep.") + std::string(format->ending);
+      const CliRun run = sweep(format->is_printed ? std::vector{flag} : std::vector{flag, file});
+      QVERIFY2(run.code == 0, run.err.c_str());
+      const std::string text = format->is_printed ? run.out : read_file(file);
+      QVERIFY2(has(text, "tok_s") || has(text, "tok/s"), (flag + ": " + text).c_str());
+      QVERIFY(has(run.out, "ttft_ms_p50"));  // a table where no format is printed
+    }
   }
 
   /// It could be opened, and still takes nothing.

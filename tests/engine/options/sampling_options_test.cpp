@@ -104,6 +104,14 @@ class SamplingOptionsTest : public QObject {
     const std::string message = refused_text(field.toStdString(), value.toStdString());
     QVERIFY(message.find(field.toStdString()) != std::string::npos);
   }
+  void an_excluded_bound_is_named_and_refused() {
+    QCOMPARE(refused_text("top_p", "0"), std::string("top_p must be greater than 0 and at most 1, got 0"));
+    QCOMPARE(refused_text("top_p", "1.5"), std::string("top_p must be greater than 0 and at most 1, got 1.5"));
+    QCOMPARE(refused_text("min_p", "1.5"), std::string("min_p must be between 0 and 1, got 1.5"));
+    QCOMPARE(refused_text("top_p", "1e-39"),
+             std::string("top_p must be of magnitude 1.2e-38 at least, the smallest normal float32, got 1e-39"));
+    for (const char* value : {"1e-7", "0.5", "1"}) QVERIFY2(refused_text("top_p", value).empty(), value);
+  }
   void S5_documented_sentinels_are_accepted() {
     QVERIFY(refused_text("top_k", "-1").empty());
     QVERIFY(refused_text("top_k", "0").empty());

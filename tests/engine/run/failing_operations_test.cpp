@@ -4,8 +4,8 @@
 #include <QTest>
 #include <numeric>
 
+#include "engine/base/finish_operations.h"
 #include "engine/model/decoder/load_weights.h"
-#include "engine/model/finish_operations.h"
 #include "engine/run/calibration.h"
 #include "engine/schedule/batch_builder.h"
 #include "engine/serve/opened_model.h"
@@ -103,7 +103,7 @@ class FailingOperationsTest : public QObject {
     const auto refused = model.run();
     QVERIFY(!refused.has_value());
     QCOMPARE(refused.error().code, ErrorCode::internal);
-    VERIFY_HAS(refused.error().message, "refused operation mlp");
+    VERIFY_HAS(refused.error().message, "refused operation mlp. Other steps are not affected.");
     QVERIFY(model.run().has_value());
   }
 
@@ -130,8 +130,40 @@ class FailingOperationsTest : public QObject {
       const auto loaded = engine::load_weights(*decoder, backend, model->checkpoint, model->plan, {}, {});
       QVERIFY(!loaded.has_value());
       QCOMPARE(loaded.error().code, ErrorCode::resource_exhausted);
-      QCOMPARE(backend.n_deferred(), n);  // nothing is packed after that
+      VERIFY_HAS(loaded.error().message,
+                 "3 MiB free of 80 MiB. Use a quantization of fewer bits or a smaller model, or end ");
+      QVERIFY(loaded.error().message.find("max_num_seqs") == std::string::npos);  // no memory of steps is taken yet
+      QCOMPARE(backend.n_deferred(), n);                                          // nothing is packed after that
     }
+  }
+
+  /// Weights, activations, KV cache: a device that is lost gives no memory, which is no matter of its size.
+  void a_load_says_that_the_device_was_lost() {
+    const auto model = engine::open_model(tiny_model_path());
+    QVERIFY(model.has_value());
+    const engine::WeightStorage f32(kernels::Dtype::f32);
+    const auto verify_loss = [](const auto& made) {
+      QVERIFY(!made.has_value());
+      QVERIFY2(made.error().code == ErrorCode::unavailable, made.error().message.c_str());
+      VERIFY_HAS(made.error().message, kLost.message);
+    };
+    DeferredBackend lost(kernels::make_reference_backend());
+    lost.lose_device(kLost.message);
+    verify_loss(engine::Decoder::create(lost, model->config, f32, 64));
+    verify_loss(engine::DeviceTensor::allocate(lost, kernels::Dtype::f32, {4, 4}));
+    verify_loss(engine::Activations::create(lost, model->config, 16, 4));
+    verify_loss(engine::KvStorage::allocate(lost, {.shape = engine::kv_shape(model->config, kernels::Dtype::f32, 16, 4)}));
+  }
+
+  void a_measurement_names_no_options() {
+    DeferredBackend backend(kernels::make_reference_backend());
+    const auto error_of = [&](const OperationError& error) {
+      backend.fail_at(1, error);
+      backend.fill(kernels::TensorView(), 0);
+      return engine::finish_operations(backend, engine::kMeasurementAdvice).error().message;
+    };
+    QCOMPARE(error_of(kNoMemory), kNoMemory.message + ". End other programs that use the device.");
+    QCOMPARE(error_of(kRefused), kRefused.message + ".");
   }
 
   void a_calibration_ends_with_the_error() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How formats, context and KV pool are chosen, and what is said when they do not fit.
+// Tests of the choice of formats, context and KV pool.
 #include "engine/serve/memory_plan.h"
 
 #include <QTest>
 #include <limits>
 
 #include "engine/model/architectures.h"
+#include "engine/serve/fit_fixes.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/tiny_model.h"
 
@@ -48,7 +49,6 @@ class MemoryPlanTest : public QObject {
   void a_window_group_that_saves_nothing_is_none();
   void bytes_are_shared_among_groups_data();
   void bytes_are_shared_among_groups();
-  void what_would_fit_counts_the_groups();
   void pool_holds_all_sequences_when_there_is_room();
   void pool_takes_at_most_half_of_what_is_free();
   void pool_never_holds_less_than_one_context();
@@ -68,8 +68,6 @@ class MemoryPlanTest : public QObject {
   void logit_rows_are_at_least_one_a_sequence();
   void verdict_by_what_is_free();
   void unknown_free_memory_gives_no_verdict();
-  void refusal_says_the_parts_and_what_would_fit();
-  void refusal_suggests_a_narrower_type();
   void slots_stay_in_32_bits();
   void L20_the_largest_legal_config_does_not_fit();
 };
@@ -211,16 +209,6 @@ void MemoryPlanTest::bytes_are_shared_among_groups() {
   QCOMPARE(test.plan()->estimate.kv, n_layer_blocks * kLayerBlock);
   --test.options.kv_cache_memory_bytes;
   QCOMPARE(test.plan()->limits.n_blocks, n_blocks - 1);
-}
-
-void MemoryPlanTest::what_would_fit_counts_the_groups() {
-  Case test = mixed_case();
-  test.options.num_gpu_blocks_override = 1000;
-  const FitEstimate roomy = test.plan()->estimate;
-  test.free = roomy.total() - roomy.kv + (70 + 36) * kLayerBlock;
-  const auto fits = check_fit(*test.plan());
-  QVERIFY(!fits.has_value());
-  QVERIFY2(contains(fits.error().message, "max_model_len 1120 would fit"), fits.error().message.c_str());
 }
 
 void MemoryPlanTest::pool_holds_all_sequences_when_there_is_room() {
@@ -395,29 +383,6 @@ void MemoryPlanTest::unknown_free_memory_gives_no_verdict() {
   Case test;
   test.free = std::nullopt;
   QVERIFY(test.plan()->estimate.verdict == FitVerdict::unknown);
-  QVERIFY(check_fit(*test.plan()).has_value());
-}
-
-void MemoryPlanTest::refusal_says_the_parts_and_what_would_fit() {
-  Case test;
-  const MemoryPlan roomy = *test.plan();
-  test.free = roomy.estimate.total() - roomy.estimate.kv + 5 * roomy.block_bytes;
-  const auto fit = check_fit(*test.plan());
-  QVERIFY(!fit.has_value());
-  QVERIFY(fit.error().code == ErrorCode::resource_exhausted);
-  for (const char* part : {"weights", "KV cache", "activations", "is free", "max_model_len 80 would fit"}) {
-    QVERIFY2(contains(fit.error().message, part), fit.error().message.c_str());
-  }
-}
-
-void MemoryPlanTest::refusal_suggests_a_narrower_type() {
-  Case test;
-  test.free = 1000;
-  QVERIFY(contains(check_fit(*test.plan()).error().message, "dtype bfloat16 needs half"));
-  test.options.dtype = "bfloat16";
-  QVERIFY(contains(check_fit(*test.plan()).error().message, "quantization int8_g32 needs about half"));
-  test.options.quantization = "int4_g32";
-  QVERIFY(contains(check_fit(*test.plan()).error().message, "use a smaller model"));
 }
 
 void MemoryPlanTest::slots_stay_in_32_bits() {
@@ -450,7 +415,9 @@ void MemoryPlanTest::L20_the_largest_legal_config_does_not_fit() {
       QVERIFY(estimate.weights > 0 && estimate.kv > 0 && estimate.activations > 0 && estimate.other > 0);
       QCOMPARE(estimate.total(), std::numeric_limits<std::int64_t>::max());
       QVERIFY(estimate.verdict == FitVerdict::wont_fit);
-      QVERIFY(contains(check_fit(*plan).error().message, "the weights alone are too large"));
+      QCOMPARE(plan->fitting_tokens, 0);
+      const auto fit = check_fit(*backend, config, Dtype::f32, options, *plan);
+      QVERIFY2(contains(fit.error().message, "the weights alone are too large"), fit.error().message.c_str());
     }
   }
 }

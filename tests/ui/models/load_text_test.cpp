@@ -50,6 +50,24 @@ class LoadTextTest : public QObject {
     model.options.quantization = "dynamic_int8";
     QCOMPARE(weights_text(model), QStringLiteral("INT8"));
   }
+
+  void a_fix_says_what_it_does() {
+    const struct {
+      engine::FitFix fix;
+      const char* text;
+    } rows[] = {
+        {{"max_model_len", "2048"}, "Context 2048"},
+        {{"max_num_seqs", "1"}, "1 sequence"},
+        {{"max_num_seqs", "4"}, "4 sequences"},
+        {{"kv_cache_memory_bytes", "0"}, "KV memory Auto"},
+        {{"kv_cache_memory_bytes", "1073741824"}, "KV memory 1.0 GiB"},
+        {{"num_gpu_blocks_override", "0"}, "KV memory Auto"},
+        {{"num_gpu_blocks_override", "70"}, "KV memory 70 blocks"},
+        {{"dtype", "bfloat16"}, "Use BF16"},
+        {{"quantization", "int8_g32"}, "Quantize to INT8, groups of 32"},
+    };
+    for (const auto& [fix, text] : rows) QCOMPARE(fix_text(fix), QString(text));
+  }
 };
 
 QTEST_GUILESS_MAIN(LoadTextTest)

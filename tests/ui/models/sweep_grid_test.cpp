@@ -22,7 +22,6 @@ class SweepGridTest : public QObject {
 
  private Q_SLOTS:
   void cells_have_the_values_of_their_row_and_column();
-  void a_turned_sweep_says_the_same();
   void a_number_never_stands_alone();
 };
 
@@ -44,23 +43,6 @@ void SweepGridTest::cells_have_the_values_of_their_row_and_column() {
   }
   QCOMPARE(ui::grid_of(plan, 0).rows.front(), QString("paged, block size 8"));
   QCOMPARE(ui::grid_of(app::SweepPlan{}).cell(0, 0), std::size_t{0});
-}
-
-void SweepGridTest::a_turned_sweep_says_the_same() {
-  const app::SweepPlan plan = plan_of_three();
-  app::SweepReport report;
-  for (std::size_t cell = 0; cell < 11; ++cell) report.cells[cell].error = std::to_string(cell);  // the last is not measured
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const ui::TurnedSweep sweep = ui::turned(plan, report, axis);
-    QCOMPARE(sweep.plan.variables.back().name, plan.variables[axis].name);
-    QCOMPARE(sweep.report.cells.size(), report.cells.size());
-    for (const auto& [place, cell] : sweep.report.cells) {
-      auto before = app::values_of(plan, std::stoul(cell.error)), after = app::values_of(sweep.plan, place);
-      std::sort(before.begin(), before.end());
-      std::sort(after.begin(), after.end());
-      QCOMPARE(after, before);
-    }
-  }
 }
 
 void SweepGridTest::a_number_never_stands_alone() {

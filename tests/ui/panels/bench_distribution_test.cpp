@@ -223,7 +223,7 @@ void BenchDistributionTest::a_measured_sweep_has_all_four() {
   QVERIFY(fixture.wait_for(app::SweepState::done));
   auto* chart = fixture.find<ui::DistributionChart>("bench.distribution");
   auto* charts = fixture.window->findChild<ui::SweepCharts*>();
-  QVERIFY(chart->isHidden() && !charts->latency());
+  QVERIFY(chart->isHidden() && !charts->shown_chart().latency);
   fixture.click("bench.chart.kind.1");
   QVERIFY(chart->isVisible() && !fixture.find<ui::SweepChart>("bench.chart")->isVisible());
   QVERIFY(!fixture.find<QComboBox>("bench.chart.metric")->isVisible());
@@ -233,7 +233,7 @@ void BenchDistributionTest::a_measured_sweep_has_all_four() {
     words << choice->itemText(i);
     choice->setCurrentIndex(i);
     Q_EMIT choice->activated(i);
-    QCOMPARE(charts->latency(), std::optional(std::size_t(i)));
+    QCOMPARE(charts->shown_chart().latency, std::optional(std::size_t(i)));
     QCOMPARE(fixture.text("bench.distribution.note").contains("gaps"), std::size_t(i) == kItl);
     QCOMPARE(chart->cells(), (std::vector<std::size_t>{0, 1}));
     QCOMPARE(shares_of(chart->corners_of(0)).back(), 100.0);

@@ -13,11 +13,13 @@
 #include <QTableView>
 #include <QTemporaryDir>
 
+#include "app/api/sweep_export.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/bench_fixture.h"
 #include "ui/panels/bench/charts/sweep_chart.h"
 #include "ui/panels/bench/history/history_view.h"
 #include "ui/panels/bench/plan/variable_cards.h"
+#include "ui/panels/bench/results/sweep_exporter.h"
 #include "ui/panels/bench/results/sweep_header.h"
 #include "ui/widgets/inline_message.h"
 #include "ui/widgets/segmented.h"
@@ -63,8 +65,9 @@ class BenchTest : public QObject {
   void a_machine_that_disturbs_is_told_in_the_head();
   void a_kept_sweep_of_quality_opens_with_its_price();
   void a_cell_is_reproduced_from_the_clipboard();
+  void every_format_is_in_the_export_menu();
+  void files_have_the_bytes_of_the_command_line();
   void templates_fill_the_plan();
-  void nothing_beats_the_front();
 };
 
 void BenchTest::without_a_model_it_says_what_to_do() {
@@ -418,26 +421,39 @@ void BenchTest::a_cell_is_reproduced_from_the_clipboard() {
   QVERIFY(app::sweep_plan_from(*json).has_value());
 }
 
+void BenchTest::every_format_is_in_the_export_menu() {
+  BenchFixture fixture;
+  QStringList titles, expected;
+  for (const QAction* action : fixture.find<QPushButton>("bench.export")->menu()->actions()) titles << action->text();
+  for (const app::ExportFormat* format : app::export_formats())
+    expected << QString::fromUtf8(format->title.data(), static_cast<qsizetype>(format->title.size())) + "…";
+  QCOMPARE(titles, expected);
+}
+
+/// The command line prints or writes what ExportFormat::write returns.
+void BenchTest::files_have_the_bytes_of_the_command_line() {
+  BenchFixture fixture;
+  fixture.values_of("concurrency")->setText("1, 2");
+  fixture.click("bench.start");
+  QVERIFY(fixture.wait_for(app::SweepState::done));
+  const app::SweepStatus status = fixture.workbench->sweeper().status();
+  auto* exporter = fixture.window->findChild<ui::SweepExporter*>();
+  const QTemporaryDir folder;
+  for (const app::ExportFormat* format : app::export_formats()) {
+    QFile file(folder.filePath(QString::fromUtf8(format->ending.data())));
+    exporter->write(*format, file.fileName());
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll().toStdString(), format->write(*status.plan, *status.report, app::usual_chart(*status.plan)));
+    QVERIFY(fixture.text("bench.cells.said").contains(file.fileName()));
+  }
+}
+
 void BenchTest::templates_fill_the_plan() {
   BenchFixture fixture;
   fixture.click("bench.template.kv-block-size");
   QCOMPARE(fixture.values_of("block_size")->text(), QString("8, 16, 32, 64"));
   QCOMPARE(fixture.find<QPushButton>("bench.title")->text(), QString("KV block size"));
   QVERIFY(fixture.text("bench.cost").contains("12 cells × 3 repeats"));
-}
-
-/// The second of the four cells (tok/s, TTFT) = (10, 1), (20, 2), (15, 3), (30, 9) beats the third in both.
-void BenchTest::nothing_beats_the_front() {
-  const std::size_t rate = app::metric_index("output_tok_s"), ttft = app::metric_index("ttft_ms_p99");
-  const double points[][2] = {{10, 1}, {20, 2}, {15, 3}, {30, 9}};
-  app::SweepReport report;
-  for (std::size_t i = 0; i < 4; ++i) {
-    report.cells[i].samples.emplace_back(app::sweep_metrics().size(), 0.0);
-    report.cells[i].samples[0][rate] = points[i][0];
-    report.cells[i].samples[0][ttft] = points[i][1];
-  }
-  const std::vector<std::size_t> front = app::pareto_front(report, rate, ttft);
-  QVERIFY((front == std::vector<std::size_t>{0, 1, 3}));
 }
 
 QTEST_MAIN(BenchTest)

@@ -160,18 +160,18 @@ void BenchViewTest::choices_of_quality_end_with_it() {
   plan.quality_dataset = "/nowhere/stories.txt";
   auto* charts = fixture.window->findChild<ui::SweepCharts*>();
   charts->choose_for(plan);
-  QCOMPARE(charts->metric(), app::metric_index("kl_mean"));
-  QCOMPARE(charts->over(), std::optional(app::metric_index("output_tok_s")));
+  QCOMPARE(charts->shown_chart().metric, app::metric_index("kl_mean"));
+  QCOMPARE(charts->shown_chart().over, std::optional(app::metric_index("output_tok_s")));
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
-  QCOMPARE(charts->metric(), app::metric_index("output_tok_s"));
-  QVERIFY(!charts->over().has_value());
+  QCOMPARE(charts->shown_chart().metric, app::metric_index("output_tok_s"));
+  QVERIFY(!charts->shown_chart().over.has_value());
   // A metric that every sweep has stays chosen.
   auto* metric = fixture.find<QComboBox>("bench.chart.metric");
   metric->setCurrentIndex(metric->findData(int(app::metric_index("itl_ms_p50"))));
   fixture.click("bench.start");
   QVERIFY(fixture.wait_for(app::SweepState::done));
-  QCOMPARE(charts->metric(), app::metric_index("itl_ms_p50"));
+  QCOMPARE(charts->shown_chart().metric, app::metric_index("itl_ms_p50"));
 }
 
 void BenchViewTest::any_value_can_be_the_baseline() {

@@ -137,7 +137,7 @@ void ModelTest::too_much_kv_memory_is_told_and_given_back() {
   QTRY_VERIFY(message->isVisible());
   QCOMPARE(message->what(), QString("Not enough memory"));
   QVERIFY2(message->numbers().startsWith("Needs 1,024 GiB"), qPrintable(message->numbers()));
-  fixture.click("model.message.kv");
+  fixture.click("model.message.kv_cache_memory_bytes.0");
   QCOMPARE(choice.options().kv_cache_memory_bytes, std::int64_t{0});
   QTRY_VERIFY(!message->isVisible());
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The rows of the Sampling dock are those of the table: one row more is a control whose value requests have; one row less is
-// no control, and no value, whatever the settings file has.
+// no control, and no value, whatever the settings file has. The same rows may be variables of a sweep in the Bench plan.
 #include <QDoubleSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "tests/support/sampling_table.h"
+#include "ui/panels/bench/plan/variable_cards.h"
 #include "ui/panels/sampling/sampling_row.h"
 #include "ui/panels/sampling/sampling_sections.h"
 
@@ -28,6 +29,7 @@ class SamplingTableTest : public QObject {
   void one_row_more_is_a_control();
   void one_row_less_is_nothing_data();
   void one_row_less_is_nothing();
+  void variables_of_a_sweep_are_those_of_the_table();
 
  private:
   /// The control of a parameter in a dock with the rows of `table`.
@@ -94,6 +96,29 @@ void SamplingTableTest::one_row_less_is_nothing() {
   values.params.logit_bias = {{1, 2.0F}};  // any change is saved
   dock.choice.set_values(values);
   QVERIFY(!settings->get("sampling/current").contains(name.toStdString()));
+}
+
+void SamplingTableTest::variables_of_a_sweep_are_those_of_the_table() {
+  const Theme theme;
+  const auto entry = [](VariableCards& cards, const QString& name) {
+    Q_EMIT cards.findChild<QMenu*>("bench.variables.menu")->aboutToShow();
+    return cards.findChild<QAction*>("bench.variables.add." + name);
+  };
+  QWidget real_parent, more_parent, less_parent;
+  VariableCards real(theme, &real_parent);
+  QVERIFY(entry(real, "min_keep") == nullptr && entry(real, "min_p") != nullptr);
+  const auto less_table = table_without("min_p");
+  VariableCards less(theme, &less_parent, less_table);
+  QVERIFY(entry(less, "min_p") == nullptr && entry(less, "top_k") != nullptr);
+  const auto more_table = table_with_one_more();
+  VariableCards more(theme, &more_parent, more_table);
+  QVERIFY(entry(more, "min_keep") != nullptr);
+  entry(more, "min_keep")->trigger();
+  more.findChild<QLineEdit*>("bench.variable.min_keep.values")->setText("1:4:1");
+  const std::vector<app::SweepVariable> variables = more.variables();
+  QVERIFY(variables.size() == 1 && more.problem().isEmpty());
+  QCOMPARE(variables.front().values, (std::vector<std::string>{"1", "2", "3", "4"}));
+  QVERIFY(entry(more, "min_keep") == nullptr);  // its card is there
 }
 
 QTEST_MAIN(SamplingTableTest)

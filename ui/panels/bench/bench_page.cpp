@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/bench/bench_page.h"
 
-#include <QClipboard>
-#include <QFileDialog>
-#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QPainter>
-#include <QSaveFile>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
-#include "app/api/sweep_export.h"
 #include "app/api/sweep_templates.h"
+#include "ui/models/forecast_text.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/service_level.h"
-#include "ui/models/sweep_grid.h"
+#include "ui/panels/bench/results/sweep_exporter.h"
 #include "ui/widgets/page_header.h"
 
 namespace lathe::ui {
@@ -35,25 +31,6 @@ class DockGround final : public QWidget {
  private:
   const Theme& theme_;
 };
-
-struct TimeWords {
-  QString takes;   ///< duration of a plan
-  QString source;  ///< source of the duration
-};
-
-TimeWords text_of(const std::optional<ForecastTime>& time) {
-  if (!time) {
-    return {BenchPage::tr("time unknown until the first cell"),
-            BenchPage::tr("No kept sweep has measured this in these formats")};
-  }
-  if (time->is_least) {
-    return {BenchPage::tr("at least %1").arg(about_text(time->seconds)),
-            BenchPage::tr("The least time that this machine needs to read the weights and to multiply them; no kept sweep "
-                          "has measured this model in these formats")};
-  }
-  return {BenchPage::tr("≈ %1").arg(about_text(time->seconds)),
-          BenchPage::tr("Estimated from the most similar cells of kept sweeps")};
-}
 
 }  // namespace
 
@@ -156,14 +133,15 @@ QWidget* BenchPage::make_plan() {
   title_ = make_button(theme, "bench.title", tr("New sweep"), box, ButtonLook::ghost);
   title_->setFont(theme.font(13, QFont::DemiBold));
   title_->setToolTip(tr("Templates and kept sweeps"));
-  plans_ = new QMenu(title_);
-  plans_->setObjectName(QStringLiteral("bench.plans"));
+  plans_ = new PlansMenu(title_);
   title_->setIcon(theme.icon(QStringLiteral("chevron-down")));
   title_->setLayoutDirection(Qt::RightToLeft);  // the chevron after the title
   plans_->setLayoutDirection(Qt::LeftToRight);
   // A menu set with setMenu() would open from the button's right edge, over the rail.
   connect(title_, &QPushButton::clicked, this, [this] { plans_->popup(title_->mapToGlobal(QPoint(0, title_->height()))); });
-  connect(plans_, &QMenu::aboutToShow, this, &BenchPage::fill_plans_menu);
+  connect(plans_, &PlansMenu::new_wanted, this, &BenchPage::new_sweep);
+  connect(plans_, &PlansMenu::template_chosen, this, [this](const app::SweepTemplate* shape) { take_template(*shape); });
+  connect(plans_, &PlansMenu::kept_chosen, this, [this](const QString& journal) { open(journal.toStdString()); });
   head->addWidget(title_);
   head->addStretch(1);
   column->addLayout(head);
@@ -231,12 +209,24 @@ QWidget* BenchPage::make_results() {
   column->addWidget(table_ = new ResultsTable(theme, context_.state, results_), 2);
   connect(header_, &SweepHeader::skip_wanted, this, [this] { context_.workbench.sweeper().skip_cell(); });
   connect(header_, &SweepHeader::resume_wanted, this, &BenchPage::resume);
-  connect(table_, &ResultsTable::reproduce_wanted, this, &BenchPage::reproduce);
-  connect(table_, &ResultsTable::export_wanted, this, &BenchPage::save);
+  connect_exports();
   connect(charts_, &SweepCharts::cell_chosen, this,
           [this](quint64 cell) { table_->select_cell(static_cast<std::size_t>(cell)); });
   connect(table_, &ResultsTable::cell_selected, this, [this] { charts_->select_cell(table_->selected_cell()); });
   return results_;
+}
+
+void BenchPage::connect_exports() {
+  auto* exporter = new SweepExporter(context_, [this] { return charts_->shown_chart(); }, this);
+  connect(table_, &ResultsTable::export_wanted, exporter,
+          [exporter](const app::ExportFormat* format) { exporter->save(*format); });
+  connect(table_, &ResultsTable::reproduce_wanted, exporter,
+          [exporter](quint64 cell, const Reproduction* way) { exporter->copy(*way, static_cast<std::size_t>(cell)); });
+  connect(exporter, &SweepExporter::done, table_, &ResultsTable::say);
+  connect(exporter, &SweepExporter::failed, this, [this](const QString& title, const QString& reason) {
+    message_->set(MessageTone::error, title, reason, {});
+    message_->show();
+  });
 }
 
 void BenchPage::connect_actions() {
@@ -249,24 +239,6 @@ void BenchPage::connect_actions() {
   actions.on(QStringLiteral("bench.pause"), this, [this] { pause_or_go_on(); });
 }
 
-void BenchPage::fill_plans_menu() {
-  plans_->clear();
-  connect(plans_->addAction(tr("New sweep")), &QAction::triggered, this, &BenchPage::new_sweep);
-  plans_->addSection(tr("Templates"));
-  for (const app::SweepTemplate& shape : app::sweep_templates()) {
-    connect(plans_->addAction(text_of(shape.title)), &QAction::triggered, this, [this, &shape] { take_template(shape); });
-  }
-  if (kept_.empty()) return;
-  plans_->addSection(tr("Kept sweeps"));
-  constexpr std::size_t kShown = 12;
-  for (std::size_t i = 0; i < std::min(kept_.size(), kShown); ++i) {
-    const app::KeptSweep& sweep = kept_[i].kept;
-    const QString words =
-        tr("%1, %2, %3 of %4 cells").arg(name_of(sweep), time_of(sweep)).arg(sweep.cells_done).arg(sweep.cells_total);
-    connect(plans_->addAction(words), &QAction::triggered, this, [this, path = sweep.path] { open(path); });
-  }
-}
-
 void BenchPage::read_kept() {
   context_.background.run(
       this,
@@ -276,11 +248,12 @@ void BenchPage::read_kept() {
       },
       [this, number = ++n_reads_](std::pair<std::vector<app::SweepFacts>, std::vector<app::KnownRate>> read) {
         if (number != n_reads_) return;  // two readings may end in either order
-        kept_ = std::move(read.first);
+        const std::vector<app::SweepFacts>& kept = read.first;
         forecast_->set_rates(std::move(read.second));
-        empty_->show_last(kept_.empty() ? nullptr : &kept_.front().kept);
-        history_->show_sweeps(kept_);
-        compare_->show_sweeps(kept_);
+        empty_->show_last(kept.empty() ? nullptr : &kept.front().kept);
+        plans_->show_kept(kept);
+        history_->show_sweeps(kept);
+        compare_->show_sweeps(kept);
       });
 }
 
@@ -357,53 +330,6 @@ void BenchPage::tell(const QString& what, const engine::Error& error) {
   message_->show();
 }
 
-void BenchPage::reproduce(quint64 cell, const QString& how) {
-  const app::SweepStatus status = context_.bridge.sweep_status();
-  if (status.plan == nullptr) return;
-  const auto index = static_cast<std::size_t>(cell);
-  const app::ServerStatus server = context_.workbench.server().status();
-  const std::string url = "http://127.0.0.1:" + std::to_string(server.port > 0 ? server.port : 8000);
-  const std::string text = how == QStringLiteral("plan")   ? engine::dump_json(app::to_json(*status.plan), 2)
-                           : how == QStringLiteral("json") ? engine::dump_json(app::cell_plan_json(*status.plan, index), 2)
-                           : how == QStringLiteral("curl") ? app::cell_curl(*status.plan, index, url)
-                                                           : app::cell_command(*status.plan, index);
-  QGuiApplication::clipboard()->setText(QString::fromStdString(text));
-  const QString values = cell_text(*status.plan, index), name = values.isEmpty() ? tr("the cell") : values;
-  table_->say(how == QStringLiteral("plan")   ? tr("Copied the plan of the sweep")
-              : how == QStringLiteral("json") ? tr("Copied the plan of: %1").arg(name)
-              : how == QStringLiteral("curl") ? tr("Copied a request of: %1").arg(name)
-                                              : tr("Copied the command of: %1").arg(name));
-  context_.workbench.log().info("ui", "copied how to measure a cell of the sweep again");
-}
-
-void BenchPage::save(const QString& format) {
-  const app::SweepStatus status = context_.bridge.sweep_status();
-  if (status.report == nullptr) return;
-  const QString ending = format == QStringLiteral("markdown") ? QStringLiteral("md") : format;
-  const QString path = QFileDialog::getSaveFileName(this, tr("Export the sweep"), QStringLiteral("sweep.") + ending);
-  if (path.isEmpty()) return;
-  const std::string text = exported(status, format);
-  QSaveFile file(path);
-  const bool written = file.open(QIODevice::WriteOnly) && file.write(QByteArray::fromStdString(text)) >= 0 && file.commit();
-  if (written) {
-    table_->say(tr("Exported to %1").arg(path));
-    return context_.workbench.log().info("ui", "exported the sweep to " + path.toStdString());
-  }
-  message_->set(MessageTone::error, tr("The sweep was not exported"), QStringLiteral("%1: %2").arg(path, file.errorString()),
-                {});
-  message_->show();
-}
-
-std::string BenchPage::exported(const app::SweepStatus& status, const QString& format) const {
-  if (format == QStringLiteral("json")) return engine::dump_json(app::to_json(*status.plan, *status.report), 2);
-  if (format == QStringLiteral("csv")) return app::to_csv(*status.plan, *status.report);
-  if (format == QStringLiteral("html")) return app::to_html(*status.plan, *status.report);
-  if (format == QStringLiteral("markdown")) return app::to_markdown(*status.plan, *status.report);
-  if (const auto latency = charts_->latency()) return app::distribution_svg(*status.plan, *status.report, *latency);
-  const TurnedSweep shown = turned(*status.plan, *status.report, charts_->axis());  // drawings have the last variable across
-  return app::chart_svg(shown.plan, shown.report, charts_->metric(), charts_->over());
-}
-
 std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, const app::SweepReport* measured) {
   const engine::EngineSnapshot* own = context_.bridge.snapshot().get();
   const bool is_busy = context_.bridge.sweep_status().runs() || (own != nullptr && own->n_running + own->n_waiting > 0) ||
@@ -414,28 +340,16 @@ std::optional<ForecastTime> BenchPage::forecast_of(const app::SweepPlan& plan, c
 
 void BenchPage::show_time(const app::SweepPlan& plan) {
   const bool runs = context_.bridge.sweep_status().runs();
-  // while a sweep runs, its header shows the time left
-  const TimeWords time = runs ? TimeWords() : text_of(forecast_of(plan, nullptr));
-  const std::size_t cells = app::n_cells(plan);
-  cost_->setText(tr("<b>%1 %2 × %3 %4</b> %5")
-                     .arg(cells)
-                     .arg(cells == 1 ? tr("cell") : tr("cells"))
-                     .arg(plan.repeats)
-                     .arg(plan.repeats == 1 ? tr("run") : tr("repeats"))
-                     .arg(time.takes)
-                     .trimmed());
+  // While a sweep runs, its header shows the time left.
+  const ForecastText time = runs ? ForecastText() : text_of(forecast_of(plan, nullptr));
+  cost_->setText(cost_text(plan, time.takes));
   cost_->setToolTip(time.source);
 }
 
 /// The expected time left of a running sweep that cannot estimate it from its own runs yet.
 QString BenchPage::expected_text(const app::SweepStatus& status) {
   if (!status.runs() || status.progress.seconds_left > 0) return {};
-  const std::optional<ForecastTime> time = forecast_of(*status.plan, status.report.get());
-  if (!time) return {};
-  const double left = time->seconds - status.progress.seconds;
-  if (left <= 0) return {};  // the sweep takes longer than expected
-  return time->is_least ? tr("at least <b>%1</b> in all").arg(about_text(time->seconds))
-                        : tr("≈ <b>%1</b> left").arg(about_text(left));
+  return left_text(forecast_of(*status.plan, status.report.get()), status.progress.seconds);
 }
 
 void BenchPage::show_plan() {

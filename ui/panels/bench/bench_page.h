@@ -3,7 +3,6 @@
 // show the saved sweeps, and two of them next to each other.
 #pragma once
 
-#include <QMenu>
 #include <QPushButton>
 #include <QStackedWidget>
 
@@ -14,6 +13,7 @@
 #include "ui/panels/bench/history/compare_view.h"
 #include "ui/panels/bench/history/history_view.h"
 #include "ui/panels/bench/plan/plan_form.h"
+#include "ui/panels/bench/plans_menu.h"
 #include "ui/panels/bench/results/results_table.h"
 #include "ui/panels/bench/results/service_strip.h"
 #include "ui/panels/bench/results/sweep_header.h"
@@ -42,7 +42,6 @@ class BenchPage : public Panel {
   QWidget* make_results();
   void connect_actions();
   void show_view(View view);
-  void fill_plans_menu();
   void read_kept();
   void take_template(const app::SweepTemplate& shape);
   void new_sweep();
@@ -52,19 +51,16 @@ class BenchPage : public Panel {
   void pause_or_go_on();
   void resume();
   void stop();
-  void reproduce(quint64 cell, const QString& how);
-  void save(const QString& format);
+  void connect_exports();
   std::optional<ForecastTime> forecast_of(const app::SweepPlan& plan, const app::SweepReport* measured);
   void show_time(const app::SweepPlan& plan);
   QString expected_text(const app::SweepStatus& status);
-  std::string exported(const app::SweepStatus& status, const QString& format) const;
   void show_plan();
   void show_sweep();
   void tell(const QString& what, const engine::Error& error);
 
   PanelContext context_;
   SweepForecast* forecast_;
-  std::vector<app::SweepFacts> kept_;
   std::uint64_t n_reads_ = 0;  ///< number of the latest reading of the saved sweeps
   std::shared_ptr<const app::SweepPlan> shown_plan_;
   bool was_running_ = false;
@@ -73,7 +69,7 @@ class BenchPage : public Panel {
   HistoryView* history_;
   CompareView* compare_;
   QPushButton *new_, *title_, *start_, *pause_, *stop_;
-  QMenu* plans_;
+  PlansMenu* plans_;
   PlanForm* form_;
   BenchEmpty* empty_;
   QLabel* cost_;

@@ -184,9 +184,12 @@ class ModelPanel final : public Panel {
       numbers += load.fit()->returned > 0 ? tr(" once the loaded model is released.") : QStringLiteral(".");
     }
     std::vector<InlineMessage::Button> buttons;
-    for (const LoadFix& fix : load.fixes())
-      buttons.push_back({fix.name, QStringLiteral("%1 (%2)").arg(fix.words, bytes_text(fix.total)),
-                         [this, fix] { context_.load.set_option(fix.option, fix.value); }});
+    for (const engine::FitFix& fix : load.fixes()) {
+      const QString option = QString::fromStdString(fix.option), value = QString::fromStdString(fix.value);
+      buttons.push_back({option + QLatin1Char('.') + value,
+                         QStringLiteral("%1 (%2)").arg(fix_text(fix), bytes_text(fix.total)),
+                         [this, option, value] { context_.load.set_option(option, value); }});
+    }
     buttons.push_back({QStringLiteral("anyway"), tr("Load anyway"), [this] { this->load(false); }});
     message_->set(MessageTone::error, what_of(engine::ErrorCode::resource_exhausted), numbers, std::move(buttons));
     message_->show();

@@ -200,14 +200,6 @@ constexpr std::array kMetrics = {
                 kMore, [](const RunRecord& run, const ServiceGoal&) { return static_cast<double>(run.requests.size()); }},
 };
 
-/// 97.5 % quantile of Student's t for n - 1 degrees of freedom.
-double student_t(std::size_t n) {
-  constexpr double kTable[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                               2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
-  const std::size_t degrees = n - 1;
-  return degrees < std::size(kTable) ? kTable[degrees] : 1.96 + 2.4 / static_cast<double>(degrees);
-}
-
 }  // namespace
 
 std::span<const SweepMetric> sweep_metrics() { return kMetrics; }
@@ -218,17 +210,11 @@ std::vector<double> measure(const RunRecord& run, const ServiceGoal& goal) {
   return values;
 }
 
-Estimate estimate(std::span<const double> samples) {
-  if (samples.empty()) return {};
-  const std::vector<double> copy(samples.begin(), samples.end());
-  const double mean = mean_of(copy);
-  double squares = 0;
-  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
-  const auto n = static_cast<double>(samples.size());
-  // The mean of equal samples has a rounding error, which is no spread.
-  const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
-  const double half = *least == *most ? 0 : student_t(samples.size()) * std::sqrt(squares / (n - 1) / n);
-  return {*least == *most ? *least : mean, half, samples.size()};
+std::size_t metric_index(std::string_view name) {
+  const auto metrics = sweep_metrics();
+  const auto found =
+      std::find_if(metrics.begin(), metrics.end(), [&](const SweepMetric& metric) { return metric.name == name; });
+  return static_cast<std::size_t>(found - metrics.begin());
 }
 
 }  // namespace lathe::app

@@ -4,6 +4,8 @@
 #include <QTest>
 #include <set>
 
+#include "app/api/sweep_export.h"
+#include "app/api/sweep_reproduction.h"
 #include "app/bench/sweep/load/sweep.h"
 #include "tests/support/tiny_model.h"
 

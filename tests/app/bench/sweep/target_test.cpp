@@ -7,6 +7,8 @@
 #include <set>
 
 #include "app/api/machine_guard.h"
+#include "app/api/sweep_export.h"
+#include "app/api/sweep_reproduction.h"
 #include "app/bench/sweep/load/sweep.h"
 #include "app/bench/sweep/load/target_load.h"
 #include "tests/app/bench/sweep/target_plan.h"

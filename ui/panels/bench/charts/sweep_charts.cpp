@@ -19,9 +19,7 @@ constexpr std::string_view kHeatMetric = "ttft_ms_p99", kChartMetric = "output_t
 /// Metrics that compare a model with the unquantized one; they are measured only with a text.
 constexpr std::string_view kOfQuality[] = {"perplexity", "perplexity_ci95", "kl_mean", "kl_99", "same_best", "quality_s"};
 
-void choose(QComboBox& choice, std::string_view metric) {
-  choice.setCurrentIndex(choice.findData(static_cast<int>(app::metric_index(metric))));
-}
+void choose(QComboBox& choice, std::size_t metric) { choice.setCurrentIndex(choice.findData(static_cast<int>(metric))); }
 
 bool is_of_quality(const QComboBox& choice) {
   return std::any_of(std::begin(kOfQuality), std::end(kOfQuality), [&](std::string_view name) {
@@ -147,6 +145,10 @@ QWidget* SweepCharts::make_choices_of_distribution(QWidget* parent) {
   return box;
 }
 
+app::ChartChoice SweepCharts::shown_chart() const {
+  return {.metric = metric(), .over = over(), .axis = axis(), .latency = latency()};
+}
+
 std::optional<std::size_t> SweepCharts::latency() const {
   if (!is_single_ && kind_->current() == 0) return {};
   return static_cast<std::size_t>(latency_->currentIndex());
@@ -173,17 +175,17 @@ std::optional<std::size_t> SweepCharts::over() const {
 }
 
 void SweepCharts::choose_for(const app::SweepPlan& plan) {
-  if (!plan.quality_dataset.empty()) {
-    choose(*chart_metric_, "kl_mean");
-    choose(*chart_over_, "output_tok_s");
+  const app::ChartChoice usual = app::usual_chart(plan);
+  if (usual.over) {
+    choose(*chart_metric_, usual.metric);
+    choose(*chart_over_, *usual.over);
     return;
   }
   const bool searches = app::has_saturation(plan);
-  const std::string_view usual = searches ? kSaturationMetric : kChartMetric;
-  if (metric() == app::metric_index(searches ? kChartMetric : kSaturationMetric)) choose(*chart_metric_, usual);
-  if (is_of_quality(*heat_metric_)) choose(*heat_metric_, kHeatMetric);
+  if (metric() == app::metric_index(searches ? kChartMetric : kSaturationMetric)) choose(*chart_metric_, usual.metric);
+  if (is_of_quality(*heat_metric_)) choose(*heat_metric_, app::metric_index(kHeatMetric));
   if (!is_of_quality(*chart_metric_) && !is_of_quality(*chart_over_)) return;
-  choose(*chart_metric_, usual);
+  choose(*chart_metric_, usual.metric);
   chart_over_->setCurrentIndex(std::max(0, chart_over_->findData(as_data(status_.plan ? usual_axis(*status_.plan) : 0))));
 }
 

@@ -8,6 +8,7 @@
 #include <QWidget>
 #include <optional>
 
+#include "app/api/sweep_export.h"
 #include "ui/panels/bench/charts/distribution_chart.h"
 #include "ui/panels/bench/charts/heat_map.h"
 #include "ui/panels/bench/charts/sweep_chart.h"
@@ -24,15 +25,10 @@ class SweepCharts : public QWidget {
   /// Chooses the metrics for a plan: if the plan measures quality, the divergence over the speed; else chosen quality
   /// metrics are replaced by the usual ones.
   void choose_for(const app::SweepPlan& plan);
-  /// The metric of the lines. over(): the metric of the horizontal axis; none for a variable.
-  std::size_t metric() const;
-  std::optional<std::size_t> over() const;
-  /// The latency whose distribution is shown; none: means are shown.
-  std::optional<std::size_t> latency() const;
+  /// What the right chart shows.
+  app::ChartChoice shown_chart() const;
   /// Sets the cell selected in the table, whose distribution is drawn stronger.
   void select_cell(std::optional<std::size_t> cell) { distribution_->select_cell(cell); }
-  /// Index of the variable on the horizontal axis of the lines and across in the heat map.
-  std::size_t axis() const;
 
  Q_SIGNALS:
   void cell_chosen(quint64 cell);
@@ -45,6 +41,13 @@ class SweepCharts : public QWidget {
   QWidget* make_right();
   QWidget* make_choices_of_means(QWidget* parent);
   QWidget* make_choices_of_distribution(QWidget* parent);
+  /// The metric of the lines. over(): the metric of the horizontal axis; none for a variable.
+  std::size_t metric() const;
+  std::optional<std::size_t> over() const;
+  /// Index of the variable on the horizontal axis of the lines and across in the heat map.
+  std::size_t axis() const;
+  /// The latency whose distribution is shown; none: means are shown.
+  std::optional<std::size_t> latency() const;
   void show_kind();
   void arrange_head();
   void fill_axes(const app::SweepPlan* before, const app::SweepPlan& plan);

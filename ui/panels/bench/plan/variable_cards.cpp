@@ -49,12 +49,6 @@ constexpr std::array kSuggestions = {
     Suggestion{"top_p", "0.8, 0.9, 1"},
 };
 
-/// Parses values by the same rules as `lathe sweep --var`: lists, ranges.
-engine::Result<app::SweepVariable> read(const QString& name, const QString& values) {
-  QString text = values;
-  return app::parse_variable(QStringLiteral("%1=%2").arg(name, text.remove(' ')).toStdString());
-}
-
 }  // namespace
 
 QString suggested_values(const engine::OptionDescriptor& option) {
@@ -68,7 +62,8 @@ QString suggested_values(const engine::OptionDescriptor& option) {
   return choices.join(QStringLiteral(", "));
 }
 
-VariableCards::VariableCards(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+VariableCards::VariableCards(const Theme& theme, QWidget* parent, engine::SamplingTable sampling)
+    : QWidget(parent), theme_(theme), sampling_(sampling) {
   setObjectName(QStringLiteral("bench.variables"));
   column_ = new QVBoxLayout(this);
   column_->setContentsMargins(0, 0, 0, 0);
@@ -88,26 +83,32 @@ VariableCards::VariableCards(const Theme& theme, QWidget* parent) : QWidget(pare
 
 void VariableCards::fill_menu() {
   menu_->clear();
-  const auto add_group = [this](const QString& title, std::span<const engine::OptionDescriptor> table) {
-    QMenu* group = menu_->addMenu(title);
-    for (const engine::OptionDescriptor& option : table) {
-      const QString name = QString::fromUtf8(option.name.data(), static_cast<int>(option.name.size()));
-      const bool is_used = std::any_of(cards_.begin(), cards_.end(), [&](const Card& card) { return card.name == name; });
-      const QString values = suggested_values(option);
-      if (is_used || option.name == "model" || option.kind == engine::OptionKind::text || !app::can_vary(option.name))
-        continue;
-      QAction* action = group->addAction(setting_text(option.name));
-      action->setObjectName(QStringLiteral("bench.variables.add.") + name);
-      connect(action, &QAction::triggered, this, [this, name, values] {
-        add_card(name, values);
-        if (values.isEmpty()) cards_.back().values->setFocus();
-        Q_EMIT changed();
-      });
-    }
-  };
-  add_group(tr("Work"), app::workload_option_table());
-  add_group(tr("Loading and serving"), engine::engine_option_table());
-  add_group(tr("Sampling"), engine::sampling_option_table());
+  QMenu* group = menu_->addMenu(tr("Work"));
+  for (const engine::OptionDescriptor& option : app::workload_option_table()) add_entry(group, option);
+  group = menu_->addMenu(tr("Loading and serving"));
+  for (const engine::OptionDescriptor& option : engine::engine_option_table()) add_entry(group, option);
+  group = menu_->addMenu(tr("Sampling"));
+  for (const engine::SamplingField& field : sampling_) add_entry(group, field.option);
+}
+
+/// Adds an option to a group of the menu, unless the option cannot vary or has its card.
+void VariableCards::add_entry(QMenu* group, const engine::OptionDescriptor& option) {
+  const QString name = QString::fromUtf8(option.name.data(), static_cast<int>(option.name.size()));
+  const bool is_used = std::any_of(cards_.begin(), cards_.end(), [&](const Card& card) { return card.name == name; });
+  if (is_used || option.name == "model" || option.kind == engine::OptionKind::text || !app::can_vary(option.name)) return;
+  QAction* action = group->addAction(setting_text(option.name));
+  action->setObjectName(QStringLiteral("bench.variables.add.") + name);
+  connect(action, &QAction::triggered, this, [this, name, values = suggested_values(option)] {
+    add_card(name, values);
+    if (values.isEmpty()) cards_.back().values->setFocus();
+    Q_EMIT changed();
+  });
+}
+
+/// Parses a card's values by the same rules as `lathe sweep --var`: lists, ranges.
+engine::Result<app::SweepVariable> VariableCards::variable_of(const Card& card) const {
+  const QString values = card.values->text().remove(' ');
+  return app::parse_variable(QStringLiteral("%1=%2").arg(card.name, values).toStdString(), sampling_);
 }
 
 void VariableCards::add_card(const QString& name, const QString& values) {
@@ -150,7 +151,7 @@ void VariableCards::add_card(const QString& name, const QString& values) {
 }
 
 void VariableCards::check(Card& card) {
-  const auto variable = read(card.name, card.values->text());
+  const auto variable = variable_of(card);
   card.count->setText(variable ? QString::number(variable->values.size()) : QString());
   card.problem->setText(variable ? QString() : QString::fromStdString(variable.error().message));
   card.problem->setVisible(!variable);
@@ -180,14 +181,14 @@ void VariableCards::set_variables(const std::vector<app::SweepVariable>& variabl
 std::vector<app::SweepVariable> VariableCards::variables() const {
   std::vector<app::SweepVariable> all;
   for (const Card& card : cards_) {
-    if (auto variable = read(card.name, card.values->text())) all.push_back(std::move(*variable));
+    if (auto variable = variable_of(card)) all.push_back(std::move(*variable));
   }
   return all;
 }
 
 QString VariableCards::problem() const {
   for (const Card& card : cards_) {
-    const auto variable = read(card.name, card.values->text());
+    const auto variable = variable_of(card);
     if (!variable)
       return QStringLiteral("%1: %2").arg(setting_text(card.name.toStdString()),
                                           QString::fromStdString(variable.error().message));

@@ -18,7 +18,8 @@ namespace lathe::ui {
 class VariableCards : public QWidget {
   Q_OBJECT
  public:
-  VariableCards(const Theme& theme, QWidget* parent);
+  /// `sampling`: the sampling parameters that may vary. Requires: the table outlives this object.
+  VariableCards(const Theme& theme, QWidget* parent, engine::SamplingTable sampling = engine::sampling_fields());
   void set_variables(const std::vector<app::SweepVariable>& variables);
   /// The variables whose values can be read. problem() says why the others cannot.
   std::vector<app::SweepVariable> variables() const;
@@ -41,8 +42,11 @@ class VariableCards : public QWidget {
   void check(Card& card);
   void remove(QWidget* box);
   void fill_menu();
+  void add_entry(QMenu* group, const engine::OptionDescriptor& option);
+  engine::Result<app::SweepVariable> variable_of(const Card& card) const;
 
   const Theme& theme_;
+  const engine::SamplingTable sampling_;
   QVBoxLayout* column_;
   QPushButton* add_;
   QMenu* menu_;

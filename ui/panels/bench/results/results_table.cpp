@@ -131,12 +131,8 @@ QWidget* ResultsTable::make_head() {
   reproduce_->setMenu(make_ways());
   export_ = make_button(theme_, "bench.export", tr("Export"), head, ButtonLook::ghost, true);
   export_->setIcon(theme_.icon(QStringLiteral("export")));
-  auto* formats = new QMenu(export_);
-  for (const QString& format : {QStringLiteral("CSV"), QStringLiteral("JSON"), QStringLiteral("Markdown"),
-                                QStringLiteral("HTML"), QStringLiteral("SVG")}) {
-    connect(formats->addAction(format + QStringLiteral("…")), &QAction::triggered, this,
-            [this, format] { Q_EMIT export_wanted(format.toLower()); });
-  }
+  auto* formats = new ExportMenu(export_);
+  connect(formats, &ExportMenu::chosen, this, &ResultsTable::export_wanted);
   export_->setMenu(formats);
   row->addWidget(reproduce_);
   row->addWidget(export_);
@@ -170,30 +166,14 @@ void ResultsTable::restore_metrics() {
   model_.set_metrics(std::move(metrics));
 }
 
-QMenu* ResultsTable::make_ways() {
-  auto* menu = new QMenu(reproduce_);
-  menu->setToolTipsVisible(true);
-  const auto add = [&](const QString& words, const QString& how) {
-    QAction* action = menu->addAction(words);
-    connect(action, &QAction::triggered, this, [this, how] {
-      const auto cell = how == QLatin1String("plan") ? std::optional<std::size_t>(0) : selected_cell();
-      if (cell) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), how);
-    });
-    return action;
-  };
-  of_cell_ = {add(tr("Copy cell as command line"), QStringLiteral("command")),
-              add(tr("Copy cell as JSON plan"), QStringLiteral("json")),
-              add(tr("Copy a request of the cell as cURL"), QStringLiteral("curl"))};
-  menu->addSeparator();
-  add(tr("Copy whole sweep as JSON plan"), QStringLiteral("plan"))->setToolTip(tr("Run it with lathe sweep --plan FILE"));
-  // Updated before the menu opens: a model that is reset loses its selection without a signal.
-  connect(menu, &QMenu::aboutToShow, this, [this] {
-    const bool has_cell = selected_cell().has_value();
-    for (QAction* action : of_cell_) {
-      action->setEnabled(has_cell);
-      action->setToolTip(has_cell ? QString() : tr("Select a cell in the table first"));
-    }
+ReproduceMenu* ResultsTable::make_ways() {
+  auto* menu = new ReproduceMenu(reproduce_);
+  connect(menu, &ReproduceMenu::chosen, this, [this](const Reproduction* way) {
+    const auto cell = way->is_of_cell ? selected_cell() : std::optional<std::size_t>(0);
+    if (cell) Q_EMIT reproduce_wanted(static_cast<quint64>(*cell), way);
   });
+  // Updated before the menu opens: a model that is reset loses its selection without a signal.
+  connect(menu, &QMenu::aboutToShow, this, [this, menu] { menu->set_has_cell(selected_cell().has_value()); });
   return menu;
 }
 

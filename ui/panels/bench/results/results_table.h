@@ -4,7 +4,6 @@
 
 #include <QComboBox>
 #include <QLabel>
-#include <QMenu>
 #include <QPushButton>
 #include <QTableView>
 #include <QWidget>
@@ -13,6 +12,8 @@
 #include "ui/models/sweep_sort.h"
 #include "ui/models/sweep_table.h"
 #include "ui/panels/bench/results/column_menu.h"
+#include "ui/panels/bench/results/export_menu.h"
+#include "ui/panels/bench/results/reproduce_menu.h"
 #include "ui/state/ui_state.h"
 #include "ui/theme/theme.h"
 
@@ -31,10 +32,10 @@ class ResultsTable : public QWidget {
   void say(const QString& what);
 
  Q_SIGNALS:
-  /// Emitted to reproduce results: `how` is "command", "json" or "curl" for a cell, "plan" for the whole sweep.
-  void reproduce_wanted(quint64 cell, const QString& how);
+  /// Emitted to measure again. `cell`: 0 if the way is of the whole sweep.
+  void reproduce_wanted(quint64 cell, const Reproduction* way);
   void cell_selected();
-  void export_wanted(const QString& format);  ///< "json", "csv", "markdown"
+  void export_wanted(const app::ExportFormat* format);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -42,7 +43,7 @@ class ResultsTable : public QWidget {
 
  private:
   QWidget* make_head();
-  QMenu* make_ways();
+  ReproduceMenu* make_ways();
   void make_columns(QWidget* head);
   void choose_metrics(const std::vector<std::size_t>& metrics);
   void restore_metrics();
@@ -59,7 +60,6 @@ class ResultsTable : public QWidget {
   SweepSort sorted_;
   QTableView* table_;
   QLabel *count_, *said_;
-  QList<QAction*> of_cell_;
   QComboBox* baseline_;
   QPushButton *columns_, *reproduce_, *export_;
   ColumnMenu* column_menu_;

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "app/api/sweep_report.h"
+#include "app/api/sweep_export.h"
 #include "app/bench/sweep/result/run_record.h"
 #include "app/bench/sweep/result/sweep_journal.h"
 #include "tests/support/tiny_model.h"

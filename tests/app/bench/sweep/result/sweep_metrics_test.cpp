@@ -128,19 +128,6 @@ class SweepMetricsTest : public QObject {
       QVERIFY(names.insert(metric.name).second && !metric.unit.empty() && !metric.definition.empty());
     }
   }
-
-  /// By hand: mean 2, deviation 1, t of 2 degrees 4.303.
-  void a_confidence_interval_is_student_s() {
-    const double samples[] = {1, 2, 3};
-    const Estimate got = estimate(samples);
-    QCOMPARE(got.mean, 2.0);
-    QVERIFY(std::fabs(got.half_width - 4.303 / std::sqrt(3.0)) < 1e-3);
-    QCOMPARE(estimate(std::span(samples, 1)).half_width, 0.0);
-    const std::vector<double> equal(3, 0.1);  // their sum is no multiple of it in binary
-    QCOMPARE(estimate(equal).half_width, 0.0);
-    QCOMPARE(estimate(equal).mean, 0.1);
-    QCOMPARE(estimate({}).n, std::size_t{0});
-  }
 };
 
 QTEST_GUILESS_MAIN(SweepMetricsTest)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep as a page and as a drawing, and how a cell is asked of a server.
+// A sweep as a page and as a drawing, and the table of formats.
 #include "app/api/sweep_export.h"
 
 #include <QTest>
@@ -173,20 +173,46 @@ class SweepExportTest : public QObject {
       QVERIFY(text.find("nan") == std::string::npos);
   }
 
-  void a_cell_is_asked_of_a_server() {
-    const std::string curl = cell_curl(plan_of_six(), 0, "http://127.0.0.1:8000");
-    QVERIFY2(curl.starts_with("curl 'http://127.0.0.1:8000/v1/completions' -H 'Content-Type: application/json' -d '{"),
-             curl.c_str());
-    for (const char* part : {"\"model\":\"tiny\"", "\"temperature\":0.5", "\"top_k\":7", "it'\\''s over",
-                             "\"max_tokens\":128", "\"prompt\":[3,4,5,", "\"ignore_eos\":true"}) {
-      QVERIFY2(curl.find(part) != std::string::npos, part);
-    }
+  /// Each format is its own: a name, an ending and a text that no other has.
+  void every_format_is_written() {
     SweepPlan plan = plan_of_six();
-    plan.target.url = "http://there:1";
-    plan.variables = {{"temperature", {"0", "0.25"}}};
-    QVERIFY(cell_curl(plan, 1, "").find("'http://there:1/v1/completions'") != std::string::npos);
-    QVERIFY(cell_curl(plan, 1, "").find("\"temperature\":0.25") != std::string::npos);
-    QVERIFY(cell_command(plan, 1).starts_with("lathe sweep --target 'http://there:1' --var 'temperature=0.25'"));
+    std::set<std::string_view> names, endings;
+    std::set<std::string> texts;
+    for (const ExportFormat* format : export_formats()) {
+      QVERIFY(names.insert(format->name).second && endings.insert(format->ending).second && !format->title.empty());
+      const std::string text = format->write(plan, report_of_five(), usual_chart(plan));
+      QVERIFY2(text.ends_with('\n'), text.c_str());
+      QVERIFY2(text.find("paged") != std::string::npos && texts.insert(text).second, text.c_str());
+    }
+    for (const char* name : {"json", "csv", "markdown", "html", "svg"}) QVERIFY2(names.contains(name), name);
+  }
+
+  void the_drawing_is_of_the_chart_that_is_shown() {
+    const SweepPlan plan = plan_of_six();
+    const SweepReport report = report_of_five();
+    const auto svg = [&](const ChartChoice& chart) {
+      for (const ExportFormat* format : export_formats()) {
+        if (format->name == "svg") return format->write(plan, report, chart);
+      }
+      return std::string();
+    };
+    const std::size_t rate = metric_index("output_tok_s"), ttft = metric_index("ttft_ms_p99");
+    QCOMPARE(svg({.metric = rate}), chart_svg(plan, report, rate));
+    QCOMPARE(svg({.metric = rate, .over = ttft}), chart_svg(plan, report, rate, ttft));
+    QCOMPARE(svg({.metric = rate, .latency = 1}), distribution_svg(plan, report, 1));
+    // A line for each value of the last variable, over the first.
+    const std::string over_policy = svg({.metric = rate, .axis = 0});
+    QVERIFY2(over_policy.find(">concurrency 16</text>") != std::string::npos, over_policy.c_str());
+  }
+
+  void the_usual_chart_is_of_what_a_plan_measures() {
+    SweepPlan plan = plan_of_six();
+    QCOMPARE(usual_chart(plan).metric, metric_index("output_tok_s"));
+    plan.workload.load = "saturation";
+    QCOMPARE(usual_chart(plan).metric, metric_index("max_rate"));
+    plan.quality_dataset = "stories.txt";
+    QCOMPARE(usual_chart(plan).metric, metric_index("kl_mean"));
+    QCOMPARE(usual_chart(plan).over, std::optional(metric_index("output_tok_s")));
   }
 };
 

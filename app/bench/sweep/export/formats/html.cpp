@@ -7,7 +7,6 @@
 #include "app/bench/sweep/export/markup.h"
 #include "app/bench/sweep/export/number_text.h"
 #include "app/bench/this_machine.h"
-#include "app/log/printable.h"
 
 namespace lathe::app {
 namespace {
@@ -91,21 +90,6 @@ std::string plan_text(const SweepPlan& plan) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string to_html(const SweepPlan& plan, const SweepReport& report) {
   const std::string title = plan.name.empty() ? "Sweep" : plan.name;
   const std::string subject = plan.target.url.empty() ? plan.options.model : plan.target.url + " " + plan.target.model;
@@ -124,5 +108,14 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
       plan.target.url.empty() ? "" : "The machine that measured, not that of the server: ", escaped(text_of(this_machine())),
       definitions, plan_text(plan), warnings(report), left_out(report));
 }
+
+extern constexpr ExportFormat kHtmlExport{
+    .name = "html",
+    .title = "HTML",
+    .ending = "html",
+    .help = "Also write an HTML page with table, charts, plan and machine to this file.",
+    .is_printed = false,
+    .write = [](const SweepPlan& plan, const SweepReport& report, const ChartChoice&) { return to_html(plan, report); },
+};
 
 }  // namespace lathe::app
