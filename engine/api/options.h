@@ -76,9 +76,18 @@ struct OptionChoices {
   constexpr OptionChoices(Names of_table) : names(of_table) {}     // NOLINT(google-explicit-constructor): a row's value
   constexpr OptionChoices(const char* in_row) : values(in_row) {}  // NOLINT(google-explicit-constructor): as above
   constexpr bool empty() const { return names == nullptr && values.empty(); }
+  /// These choices and those of a form: "cuda:N".
+  constexpr OptionChoices and_form(std::string_view text, bool (*matches)(std::string_view)) const {
+    OptionChoices choices = *this;
+    choices.form = text;
+    choices.has_form = matches;
+    return choices;
+  }
 
   Names names = nullptr;
   std::string_view values{};  ///< "fail|cut": values that no table has; a bar at the beginning adds the empty one
+  std::string_view form{};    ///< for messages and help; empty: none
+  bool (*has_form)(std::string_view) = nullptr;
 };
 
 /// One option of EngineOptions or SamplingParams, for every place that shows, parses or sweeps it.
@@ -93,7 +102,7 @@ struct OptionDescriptor {
 
 /// The choices of an option without the empty choice, which users select by omitting the option. Empty for other kinds.
 std::vector<std::string_view> choices_of(const OptionDescriptor& option);
-/// choices_of() as one text: "auto|float32|bfloat16|float16".
+/// choices_of() and the form of others as one text: "auto|float32|bfloat16|float16", "cpu|cuda|cuda:N".
 std::string named_choices(const OptionDescriptor& option);
 /// True if the empty text is one of the option's choices.
 bool may_be_empty(const OptionDescriptor& option);

@@ -76,8 +76,10 @@ constexpr std::array kFields = {
                 &EngineOptions::cache},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
-    EngineField{{"device", load, choice, "Device that computes: the processors of this machine, or its first CUDA device.",
-                 0, 0, device_choices},
+    EngineField{{"device", load, choice,
+                 "Device that computes: the processors of this machine, or one of its CUDA devices, the first without a "
+                 "number; lathe devices lists them.",
+                 0, 0, OptionChoices(device_choices).and_form("cuda:N", is_numbered_device)},
                 &EngineOptions::device},
     EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best one available.", 0, 0, isa_choices},
                 &EngineOptions::isa},
