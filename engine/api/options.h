@@ -45,7 +45,7 @@ struct EngineOptions {
   std::int64_t preferred_batch_size = 0;  ///< for policy dynamic: waiting requests that start a batch; 0: max_num_seqs
   std::int64_t max_batch_delay_ms = 100;  ///< for policy dynamic: longest wait of the first waiting request for a batch
   std::int64_t max_num_seqs = 16;
-  std::int64_t max_num_batched_tokens = 512;
+  std::int64_t max_num_batched_tokens = 0;  ///< 0: batched_tokens() decides
   bool enable_chunked_prefill = true;
   /// Target duration of a step with running requests, to which chunks of prompts are cut; 0: chunks of any size. With 65 the
   /// 99th percentile of inter-token latency of 16 streams is 80 ms, with 80 it is 94 ms, with 100 it is 118 ms, at the same
@@ -117,6 +117,10 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
 std::string get_option(const EngineOptions& options, std::string_view name);
 /// Cross-field checks. Errors: invalid_argument.
 Result<void> validate(const EngineOptions& options);
+
+/// Tokens that one step computes at most: max_num_batched_tokens; if it is 0, 512 on processors and 2048 on a device, which
+/// reads a long prompt several times as fast in steps of that size, but at least max_num_seqs.
+std::int64_t batched_tokens(const EngineOptions& options);
 
 /// Reason why the option has no effect with the values of the others: "it is of policy dynamic"; empty: it may have one.
 std::string_view why_idle(const EngineOptions& options, std::string_view name);

@@ -27,9 +27,10 @@ struct EngineField {
   std::variant<TextMember, IntegerMember, NumberMember, BooleanMember> member;
 };
 
-constexpr double kMaxTokens = 1 << 24;           // above every context length in use; keeps products inside 64 bits
-constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any machine has
-constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
+constexpr double kMaxTokens = 1 << 24;   // above every context length in use; keeps products inside 64 bits
+constexpr double kMaxBytes = 1ll << 50;  // a pebibyte: more than any machine has
+constexpr double kMaxDelayMs = 600'000;  // ten minutes: longer than clients wait
+constexpr std::int64_t kBatchedTokens = 512, kBatchedTokensOfDevice = 2048;
 constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest integer that JSON clients send exactly
 
 using enum OptionGroup;
@@ -113,7 +114,10 @@ constexpr std::array kFields = {
     EngineField{{"max_num_seqs", scheduling, integer, "Maximum number of requests that run at the same time.", 1, 4096},
                 &EngineOptions::max_num_seqs},
     EngineField{
-        {"max_num_batched_tokens", scheduling, integer, "Maximum number of tokens that one step computes.", 1, kMaxTokens},
+        {"max_num_batched_tokens", scheduling, integer,
+         "Maximum number of tokens that one step computes; 0: 512 on processors, 2048 on a CUDA device, and at least "
+         "max_num_seqs.",
+         0, kMaxTokens},
         &EngineOptions::max_num_batched_tokens},
     EngineField{
         {"enable_chunked_prefill", scheduling, boolean, "Split long prompts into chunks that several steps compute."},
@@ -258,6 +262,11 @@ Result<void> check_smoothquant(const EngineOptions& options) {
 
 }  // namespace
 
+std::int64_t batched_tokens(const EngineOptions& options) {
+  if (options.max_num_batched_tokens > 0) return options.max_num_batched_tokens;
+  return std::max(has_own_memory(options.device) ? kBatchedTokensOfDevice : kBatchedTokens, options.max_num_seqs);
+}
+
 Result<void> validate(const EngineOptions& options) {
   for (const EngineField& field : kFields) {
     if (field.option.kind == integer) {
@@ -274,11 +283,12 @@ Result<void> validate(const EngineOptions& options) {
   };
   if (options.model.empty())
     return refuse("model must name the folder of a checkpoint or a GGUF file, but it is empty", "model");
-  if (options.max_num_batched_tokens < options.max_num_seqs) {
+  const std::int64_t n_batched_tokens = batched_tokens(options);
+  if (n_batched_tokens < options.max_num_seqs) {
     return refuse(
         fmt::format(
             "max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one token per step",
-            options.max_num_batched_tokens, options.max_num_seqs),
+            n_batched_tokens, options.max_num_seqs),
         "max_num_batched_tokens");
   }
   if (options.preferred_batch_size > options.max_num_seqs) {
@@ -286,10 +296,10 @@ Result<void> validate(const EngineOptions& options) {
                               options.preferred_batch_size, options.max_num_seqs),
                   "preferred_batch_size");
   }
-  if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
+  if (!options.enable_chunked_prefill && n_batched_tokens < options.max_model_len) {
     return refuse(fmt::format("without chunked prefill, max_num_batched_tokens ({}) must be at least max_model_len ({}): a "
                               "prompt has to fit into one step",
-                              options.max_num_batched_tokens, options.max_model_len),
+                              n_batched_tokens, options.max_model_len),
                   "max_num_batched_tokens");
   }
   return check_smoothquant(options);

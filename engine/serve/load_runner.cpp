@@ -14,11 +14,12 @@ namespace {
 
 /// Repeats a check of validate(), which does not know a context length from the checkpoint.
 Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPlan& plan) {
-  if (options.enable_chunked_prefill || options.max_num_batched_tokens >= plan.limits.max_model_len) return {};
+  const std::int64_t n_batched_tokens = batched_tokens(options);
+  if (options.enable_chunked_prefill || n_batched_tokens >= plan.limits.max_model_len) return {};
   return fail(ErrorCode::invalid_argument,
               fmt::format("max_num_batched_tokens ({}) is less than max_model_len ({}): set enable_chunked_prefill, or "
                           "raise max_num_batched_tokens",
-                          options.max_num_batched_tokens, plan.limits.max_model_len),
+                          n_batched_tokens, plan.limits.max_model_len),
               "max_num_batched_tokens");
 }
 

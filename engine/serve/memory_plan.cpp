@@ -64,7 +64,7 @@ class MemoryPlanner {
   }
 
   void choose_rows() {
-    const std::int64_t rows = options_.max_num_batched_tokens;
+    const std::int64_t rows = batched_tokens(options_);
     const std::int64_t row_bytes = config_.vocab_size * static_cast<std::int64_t>(sizeof(float));
     limits().vocab_size = config_.vocab_size;
     limits().block_size = static_cast<int>(options_.block_size);

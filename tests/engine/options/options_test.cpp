@@ -138,6 +138,21 @@ class OptionsTest : public QObject {
     options.max_num_batched_tokens = 64;
     QVERIFY(validate(options).has_value());
   }
+  void a_step_has_more_tokens_on_a_device_where_nobody_says_otherwise() {
+    EngineOptions options = valid();
+    QCOMPARE(batched_tokens(options), std::int64_t{512});
+    for (const char* device : {"cuda", "cuda:1"}) {
+      options.device = device;
+      QCOMPARE(batched_tokens(options), std::int64_t{2048});
+    }
+    options.max_num_seqs = 4000;
+    QCOMPARE(batched_tokens(options), std::int64_t{4000});
+    QVERIFY(validate(options).has_value());
+    options.max_num_batched_tokens = 4096;
+    QCOMPARE(batched_tokens(options), std::int64_t{4096});
+    options.device = "cpu";
+    QCOMPARE(batched_tokens(options), std::int64_t{4096});
+  }
   void a_batch_is_no_larger_than_what_may_run() {
     EngineOptions options = valid();
     options.preferred_batch_size = options.max_num_seqs;

@@ -194,6 +194,7 @@ void ModelTest::settings_reach_the_loader() {
   WindowFixture fixture;
   fixture.window->context().load.choose(tiny_model_path());
   fixture.find<QSpinBox>("model.max_num_seqs")->setValue(3);
+  QCOMPARE(fixture.find<QSpinBox>("model.max_num_batched_tokens")->text(), QStringLiteral("Auto (512)"));
   fixture.find<QSpinBox>("model.max_num_batched_tokens")->setValue(96);
   fixture.click("model.block_size.2");
   fixture.click("model.enable_prefix_caching");

@@ -281,7 +281,12 @@ void OptionForm::make_serving() {
   make_kv_memory(*section);
   make_policy(*section);
   add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
-  add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), {});
+  auto* const batch = add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), tr("Auto"))->findChild<QSpinBox*>();
+  readers_.push_back([this, batch] {
+    engine::EngineOptions automatic = context_.load.options();
+    automatic.max_num_batched_tokens = 0;
+    batch->setSpecialValueText(tr("Auto (%1)").arg(QLocale().toString(qlonglong{engine::batched_tokens(automatic)})));
+  });
   add_switch(*section, "enable_chunked_prefill", tr("Chunked prefill"));
   FormRow* target = add_spin(*section, "target_itl_ms", tr("Target step, ms"), tr("None"));
   readers_.push_back([this, target] { target->setVisible(value("enable_chunked_prefill") == QLatin1String("true")); });
