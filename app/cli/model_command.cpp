@@ -257,6 +257,7 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
   print_note(loaded_line(engine->model()));
+  if (engine->model().division) print_note("Memory: " + text_of(*engine->model().division));
   for (const std::string& warning : engine->model().info.warnings) print_note("Warning: " + printable(warning));
   return {};
 }

@@ -25,11 +25,12 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-/// Also logs the warnings of a load; commands print these themselves.
+/// Also logs how a device was divided, and the warnings of a load; commands print these themselves.
 EngineLoader with_log(EngineLoader loader, Log& log) {
   return [loader = std::move(loader), &log](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
     auto loaded = loader(options, observer);
     if (!loaded) return loaded;
+    if (const auto& division = (*loaded)->model().division) log.info("engine", "Memory: " + text_of(*division));
     for (const std::string& warning : (*loaded)->model().info.warnings) log.info("engine", warning);
     return loaded;
   };

@@ -38,7 +38,8 @@ struct EngineOptions {
   std::int64_t block_size = 16;              ///< tokens of a KV block
   std::int64_t num_gpu_blocks_override = 0;  ///< KV blocks, on a CPU too; 0: from kv_cache_memory_bytes
   std::int64_t kv_cache_memory_bytes = 0;    ///< bytes; 0: enough for max_num_seqs contexts, at most half of free memory
-  std::string kv_cache_dtype = "auto";       ///< auto (as compute), float32, bfloat16, float16, int8, fp8_e4m3, fp8_e5m2
+  double gpu_memory_utilization = 0.9;  ///< share of a device's memory for the model, of which its KV cache fills the rest
+  std::string kv_cache_dtype = "auto";  ///< auto (as compute), float32, bfloat16, float16, int8, fp8_e4m3, fp8_e5m2
   bool enable_prefix_caching = true;
   // ---- scheduling
   std::string policy = "paged";           ///< which requests share a step, and how the KV cache is allocated

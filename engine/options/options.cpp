@@ -90,9 +90,17 @@ constexpr std::array kFields = {
     EngineField{{"num_gpu_blocks_override", cache, integer,
                  "Number of KV blocks; 0: as many as fit into kv_cache_memory_bytes.", 0, kMaxTokens},
                 &EngineOptions::num_gpu_blocks_override},
-    EngineField{{"kv_cache_memory_bytes", cache, integer,
-                 "Bytes for KV blocks; 0: enough for max_num_seqs contexts, at most half of the free memory.", 0, kMaxBytes},
-                &EngineOptions::kv_cache_memory_bytes},
+    EngineField{
+        {"kv_cache_memory_bytes", cache, integer,
+         "Bytes for KV blocks; 0: enough for max_num_seqs contexts, at most half of the free memory; on a CUDA device "
+         "what gpu_memory_utilization leaves.",
+         0, kMaxBytes},
+        &EngineOptions::kv_cache_memory_bytes},
+    EngineField{{"gpu_memory_utilization", cache, number,
+                 "Share of a CUDA device's memory that the model may take; KV blocks fill what weights and measured steps "
+                 "leave of it.",
+                 0.01, 1},
+                &EngineOptions::gpu_memory_utilization},
     EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: the format of the computation.", 0,
                  0, kv_cache_dtype_choices},
                 &EngineOptions::kv_cache_dtype},

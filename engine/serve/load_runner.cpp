@@ -8,6 +8,7 @@
 #include "engine/run/calibration.h"
 #include "engine/run/calibration_texts.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/device_cache.h"
 
 namespace lathe::engine {
 namespace {
@@ -73,7 +74,8 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LoadPhase phase = LoadPhase::reading;  // until weights are made; the packed cache only hashes and reads
   const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
   LATHE_TRY(auto backend, open_backend(backend_choice(options)));
-  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free_bytes_of(*backend)));
+  const std::optional<std::int64_t> free = free_bytes_of(*backend);
+  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free));
   const MemoryPlan& plan = loaded.plan;
   LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
   if (options.check_fit) LATHE_TRY_VOID(check_fit(plan));
@@ -95,7 +97,11 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   } else {
     LATHE_TRY(loaded.cache.warnings, make(on_bytes));
   }
-  LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
+  const RunnerLimits limits = plan.fills_device ? measuring_limits(plan, options) : plan.limits;
+  LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, limits));
+  if (plan.fills_device) {
+    LATHE_TRY(loaded.division, size_device_cache(*loaded.runner, model.plan.stored, options, free.value_or(0), loaded.plan));
+  }
   return loaded;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "engine/cache/paged_cache.h"
@@ -41,6 +42,7 @@ class MemoryPlanner {
   Result<MemoryPlan> plan(const StoredWeights& stored) {
     plan_.weights = storage_of(options_, stored);
     plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
+    choose_budget();
     LATHE_TRY_VOID(choose_context());
     choose_rows();
     size_fixed_parts();
@@ -51,6 +53,18 @@ class MemoryPlanner {
 
  private:
   RunnerLimits& limits() { return plan_.limits; }
+
+  void choose_budget() {
+    const std::optional<std::int64_t> device_bytes = backend_.total_bytes();
+    const bool is_sized = options_.num_gpu_blocks_override > 0 || options_.kv_cache_memory_bytes > 0;
+    if (!device_bytes || is_sized) return;
+    plan_.fills_device = true;
+    plan_.device_bytes = *device_bytes;
+    plan_.budget = static_cast<std::int64_t>(options_.gpu_memory_utilization * static_cast<double>(*device_bytes));
+  }
+
+  /// Bytes that weights, cache and work memory may take. Requires: the free memory is known.
+  std::int64_t available() const { return plan_.fills_device ? std::min(*free_, plan_.budget) : *free_; }
 
   Result<void> choose_context() {
     const std::int64_t longest = config_.max_position_embeddings;
@@ -141,11 +155,12 @@ class MemoryPlanner {
   }
 
   /// Blocks for max_num_seqs full contexts (or the part that a window keeps), but at most half of the memory that the
-  /// weights leave, and at least one context.
+  /// weights leave, and at least one context. On a device all that they leave of the budget.
   std::int64_t automatic_blocks(std::int64_t one_context) const {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
     if (!free_) return wanted;
-    const std::int64_t left = *free_ - plan_.estimate.total();
+    const std::int64_t left = available() - plan_.estimate.total();
+    if (plan_.fills_device) return std::max(one_context, std::min(kMostAutomaticBlocks, blocks_in(left)));
     return std::max(one_context, std::min(wanted, blocks_in(left / 2)));
   }
 
@@ -156,6 +171,7 @@ class MemoryPlanner {
     const std::int64_t one_context = peak_blocks(limits().max_model_len, window, limits().max_rows, block_size);
     const char* option = "";
     std::int64_t n_blocks = 0;
+    plan_.context_bytes = kv_bytes(one_context);
     if (options_.num_gpu_blocks_override > 0) {
       n_blocks = options_.num_gpu_blocks_override;
       option = "num_gpu_blocks_override";
@@ -209,14 +225,16 @@ class MemoryPlanner {
       estimate.windows.push_back({.window = pool.window, .n_layers = n_layers_with(pool.window), .n_blocks = pool.n_blocks});
     }
     if (!free_) return;
-    estimate.free = *free_;
-    if (estimate.total() > *free_) {
+    estimate.free = available();
+    // A cache that fills a device takes what is there: one context is what it needs.
+    FitEstimate needed = estimate;
+    if (plan_.fills_device) needed.kv = plan_.context_bytes;
+    if (needed.total() > estimate.free) {
       estimate.verdict = FitVerdict::wont_fit;
-      FitEstimate fixed = estimate;
-      fixed.kv = 0;
-      plan_.fitting_tokens = blocks_in(std::max<std::int64_t>(0, *free_ - fixed.total())) * options_.block_size;
+      needed.kv = 0;
+      plan_.fitting_tokens = blocks_in(std::max<std::int64_t>(0, estimate.free - needed.total())) * options_.block_size;
     } else {
-      const bool tight = static_cast<double>(estimate.total()) > kTightShare * static_cast<double>(*free_);
+      const bool tight = static_cast<double>(needed.total()) > kTightShare * static_cast<double>(estimate.free);
       estimate.verdict = tight ? FitVerdict::tight : FitVerdict::fits;
     }
   }
@@ -254,14 +272,24 @@ Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfi
 
 Result<void> check_fit(const MemoryPlan& plan) {
   const FitEstimate& estimate = plan.estimate;
-  if (estimate.verdict != FitVerdict::wont_fit) return {};
-  return fail(
-      ErrorCode::resource_exhausted,
-      fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), but only {} is free; {}",
-                  gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
-                  gibibytes(estimate.activations), gibibytes(estimate.other), gibibytes(estimate.free),
-                  what_would_fit(plan)),
-      "memory");
+  if (estimate.verdict == FitVerdict::wont_fit) {
+    const bool is_by_budget = plan.fills_device && estimate.free == plan.budget;
+    const std::string limit = is_by_budget ? fmt::format("gpu_memory_utilization allows {}", gibibytes(plan.budget))
+                                           : fmt::format("only {} is free", gibibytes(estimate.free));
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), but {}; {}",
+                            gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
+                            gibibytes(estimate.activations), gibibytes(estimate.other), limit, what_would_fit(plan)),
+                "memory");
+  }
+  if (!plan.fills_device || estimate.free >= plan.budget) return {};
+  constexpr double kSteps = 100;
+  const double share = static_cast<double>(estimate.free) / static_cast<double>(plan.device_bytes);
+  return fail(ErrorCode::resource_exhausted,
+              fmt::format("gpu_memory_utilization asks for {} of the device, but only {} is free. End other programs that "
+                          "use the device, lower gpu_memory_utilization to {:.2f}, or set kv_cache_memory_bytes",
+                          gibibytes(plan.budget), gibibytes(estimate.free), std::floor(share * kSteps) / kSteps),
+              "gpu_memory_utilization");
 }
 
 }  // namespace lathe::engine

@@ -143,9 +143,9 @@ void OptionForm::add_parser(Section& section, const char* option, const QString&
   add_combo(section, option, label, words, values);
 }
 
-FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label) {
+FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label, double least) {
   constexpr double kStep = 0.05;
-  auto* control = new SliderSpin(context_.theme, QStringLiteral("model.") + QLatin1String(option), 0, 1, kStep, 2,
+  auto* control = new SliderSpin(context_.theme, QStringLiteral("model.") + QLatin1String(option), least, 1, kStep, 2,
                                  SliderScale::linear, &section);
   FormRow* row = add_row(section, option, label, control);
   connect(control, &SliderSpin::edited, this, [this, option](double share) { write(option, QString::number(share)); });
@@ -279,6 +279,10 @@ void OptionForm::make_serving() {
   connect(blocks, &Segmented::chosen, this, [this, sizes](int index) { write("block_size", sizes[index]); });
   readers_.push_back([this, blocks, sizes] { blocks->set_current(static_cast<int>(sizes.indexOf(value("block_size")))); });
   make_kv_memory(*section);
+  constexpr double kLeastShare = 0.05;
+  FormRow* share = add_share(*section, "gpu_memory_utilization", tr("GPU share"), kLeastShare);
+  readers_.push_back(
+      [this, share] { share->setVisible(engine::why_idle(context_.load.options(), "gpu_memory_utilization").empty()); });
   make_policy(*section);
   add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
   auto* const batch = add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), tr("Auto"))->findChild<QSpinBox*>();

@@ -37,8 +37,8 @@ class OptionForm : public QWidget {
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   FormRow* add_spin(Section& section, const char* option, const QString& label, const QString& special);
   void add_parser(Section& section, const char* option, const QString& label);
-  /// Adds a row for a number between 0 and 1.
-  FormRow* add_share(Section& section, const char* option, const QString& label);
+  /// Adds a row for a number between `least` and 1.
+  FormRow* add_share(Section& section, const char* option, const QString& label, double least = 0);
   FormRow* add_switch(Section& section, const char* option, const QString& label);
   FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
                      const QStringList& values);
