@@ -29,6 +29,9 @@ struct DeviceInfo {
 /// which may take a second.
 std::vector<DeviceInfo> list_devices();
 
+/// True if both values of the option `device` name one device: "cuda" is "cuda:0".
+bool is_same_device(std::string_view a, std::string_view b);
+
 struct MachineReport {
   kernels::BackendInfo backend;
   kernels::Ceilings ceilings;

@@ -5,6 +5,7 @@
 #include "engine/api/machine.h"
 #include "engine/base/free_memory.h"
 #include "engine/run/list_devices.h"
+#include "engine/run/open_backend.h"
 
 namespace lathe::engine {
 namespace {
@@ -37,5 +38,10 @@ std::vector<DeviceInfo> with_processors(const kernels::CudaDevices& list) {
 }
 
 std::vector<DeviceInfo> list_devices() { return with_processors(kernels::list_cuda_devices()); }
+
+bool is_same_device(std::string_view a, std::string_view b) {
+  const std::optional<NamedDevice> first = find_device(a), second = find_device(b);
+  return first && second && first->device == second->device && first->index == second->index;
+}
 
 }  // namespace lathe::engine

@@ -120,6 +120,7 @@ Result<DeviceDivision> size_device_cache(ModelRunner& runner, const StoredWeight
   plan.estimate.kv = measured.estimate.kv;
   plan.estimate.n_blocks = measured.estimate.n_blocks;
   plan.estimate.windows = measured.estimate.windows;
+  plan.estimate.host = measured.estimate.host;
   return division;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/free_memory.h"
 #include "engine/cache/paged_cache.h"
 #include "engine/run/model_runner.h"
 #include "engine/schedule/policies.h"
@@ -217,12 +218,25 @@ class MemoryPlanner {
     return {};
   }
 
+  /// Bytes of the host that a load on a device takes: two of the largest tensors in f32 on their way to the device,
+  /// page-locked memory for the logits of a step, and the books of the blocks.
+  std::int64_t host_bytes() const {
+    constexpr std::int64_t kBytesOfBlock = 64, kFloat = sizeof(float);
+    const std::int64_t widest = std::max({config_.vocab_size, config_.intermediate_size, config_.q_size()});
+    const std::int64_t logits = plan_.limits.max_logit_rows * config_.vocab_size * kFloat;
+    return 2 * widest * config_.hidden_size * kFloat + logits + plan_.limits.n_blocks * kBytesOfBlock;
+  }
+
   void judge() {
     FitEstimate& estimate = plan_.estimate;
     estimate.n_blocks = limits().n_blocks;
     estimate.max_model_len = limits().max_model_len;
     for (const WindowPool& pool : limits().windows) {
       estimate.windows.push_back({.window = pool.window, .n_layers = n_layers_with(pool.window), .n_blocks = pool.n_blocks});
+    }
+    if (backend_.total_bytes()) {
+      estimate.host = host_bytes();
+      estimate.host_free = free_memory_bytes().value_or(0);
     }
     if (!free_) return;
     estimate.free = available();
@@ -237,6 +251,7 @@ class MemoryPlanner {
       const bool tight = static_cast<double>(needed.total()) > kTightShare * static_cast<double>(estimate.free);
       estimate.verdict = tight ? FitVerdict::tight : FitVerdict::fits;
     }
+    if (estimate.lacks_host()) estimate.verdict = FitVerdict::wont_fit;
   }
 
   const kernels::Backend& backend_;
@@ -272,6 +287,13 @@ Result<MemoryPlan> plan_memory(const kernels::Backend& backend, const ModelConfi
 
 Result<void> check_fit(const MemoryPlan& plan) {
   const FitEstimate& estimate = plan.estimate;
+  if (estimate.lacks_host()) {
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("a load on a device needs {} of the host's memory, but only {} is free there; free memory, or "
+                            "lower max_num_batched_tokens or max_num_seqs",
+                            gibibytes(estimate.host), gibibytes(estimate.host_free)),
+                "memory");
+  }
   if (estimate.verdict == FitVerdict::wont_fit) {
     const bool is_by_budget = plan.fills_device && estimate.free == plan.budget;
     const std::string limit = is_by_budget ? fmt::format("gpu_memory_utilization allows {}", gibibytes(plan.budget))

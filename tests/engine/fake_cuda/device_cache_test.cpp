@@ -171,6 +171,21 @@ class DeviceCacheTest : public QObject {
                "but one context of max_model_len 1280 needs 0.00 GiB: 0.01 of 0.6 GiB of the device");
   }
 
+  /// Memory of the host is counted apart.
+  void the_estimate_is_of_the_device_and_of_the_host() {
+    Result<Loaded> loaded = load(options_of(0.25));
+    QVERIFY(loaded.has_value());
+    FitEstimate estimate = loaded->plan.estimate;
+    QCOMPARE(estimate.free, loaded->plan.budget);
+    // Two tensors of 320 x 128 and all logits of a step in f32, and 64 bytes a block.
+    QCOMPARE(estimate.host, 2 * 320 * 128 * 4 + 300 * 300 * 4 + 64 * estimate.n_blocks);
+    QVERIFY(estimate.host_free > 0 && !estimate.lacks_host());
+    loaded->plan.estimate.host_free = 1;
+    const Result<void> fits = check_fit(loaded->plan);
+    QVERIFY(!fits);
+    VERIFY_HAS(fits.error().message, "needs 0.01 GiB of the host's memory, but only 0.00 GiB is free there");
+  }
+
   void memory_that_other_programs_have_is_no_budget() {
     void* const others = device_.allocate(200 * kMib, FakeDevice::Memory::device);
     const EngineOptions options = options_of(0.5);

@@ -56,6 +56,10 @@ class OpenBackendTest : public QObject {
       QVERIFY2(!set_option(options_, "device", value), value);
     }
   }
+  void a_device_has_one_or_two_names() {
+    QVERIFY(is_same_device("cuda", "cuda:0") && is_same_device("cpu", "cpu") && is_same_device("cuda:1", "cuda:1"));
+    QVERIFY(!is_same_device("cuda", "cuda:1") && !is_same_device("cpu", "cuda") && !is_same_device("tpu", "tpu"));
+  }
   void the_list_has_the_processors_and_each_device() {
     const kernels::CudaDevices two = {.devices = {{.index = 0, .name = "One", .major = 9, .minor = 0, .total_bytes = 80},
                                                   {.index = 1, .name = "Two", .why_not = "it is too old"}}};

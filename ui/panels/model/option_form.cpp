@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/model/option_form.h"
 
+#include <QAbstractItemView>
 #include <QLocale>
 #include <QSignalBlocker>
+#include <QStandardItemModel>
 #include <QThread>
 
 #include "ui/models/counted.h"
@@ -160,6 +162,7 @@ void OptionForm::make_basic() {
   make_context(*section);
   make_weights(*section);
   make_quantization(*section);
+  make_device(*section);
   make_compute(*section);
 }
 
@@ -265,7 +268,49 @@ void OptionForm::make_compute(Section& section) {
     isa_words.append(tr("CPU, %1").arg(isa_words_of(name)));
     isa_values.append(name);
   }
-  add_combo(section, "isa", tr("Device"), isa_words, isa_values);
+  FormRow* isa = add_combo(section, "isa", tr("Instructions"), isa_words, isa_values);
+  readers_.push_back([this, isa] { isa->setVisible(value("device") == QLatin1String("cpu")); });
+}
+
+/// Adds the list of processors and cards. What cannot be chosen is shown with the reason.
+void OptionForm::make_device(Section& section) {
+  device_ = make_choice(&section);
+  add_row(section, "device", tr("Device"), device_);
+  show_devices({{.option = "cpu"}});
+  connect(device_, &QComboBox::activated, this, [this](int index) {
+    const QString chosen = device_->itemData(index).toString();
+    if (chosen != QLatin1String("cpu")) write("isa", {});  // instruction sets are those of processors
+    write("device", chosen);
+  });
+  readers_.push_back([this] { select_device(); });
+}
+
+void OptionForm::list_devices() {
+  context_.background.run(
+      this, [&workbench = context_.workbench] { return workbench.devices(); },
+      [this](const std::vector<engine::DeviceInfo>& devices) { show_devices(devices); });
+}
+
+void OptionForm::show_devices(const std::vector<engine::DeviceInfo>& devices) {
+  device_->clear();
+  for (const engine::DeviceInfo& device : devices) {
+    device_->addItem(device_text(device), QString::fromStdString(device.option));
+    auto* const item = qobject_cast<QStandardItemModel*>(device_->model())->item(device_->count() - 1);
+    item->setEnabled(device.why_not.empty());
+    item->setToolTip(device_tip(device));
+  }
+  device_->view()->setMinimumWidth(device_->view()->sizeHintForColumn(0) + context_.theme.px(24));
+  select_device();
+}
+
+/// Selects the device of the options, which may be one that is not there.
+void OptionForm::select_device() {
+  const std::string chosen = context_.load.options().device;
+  for (int i = 0; i < device_->count(); ++i) {
+    if (engine::is_same_device(device_->itemData(i).toString().toStdString(), chosen)) return device_->setCurrentIndex(i);
+  }
+  device_->addItem(QString::fromStdString(chosen), QString::fromStdString(chosen));
+  device_->setCurrentIndex(device_->count() - 1);
 }
 
 void OptionForm::make_serving() {
