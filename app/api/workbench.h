@@ -3,8 +3,10 @@
 // Owns: settings, history, library, the model slot, the request log, the server and the sweeper.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/api/chat_session.h"
 #include "app/api/history.h"
@@ -16,12 +18,15 @@
 #include "app/api/server.h"
 #include "app/api/settings.h"
 #include "app/api/sweeper.h"
+#include "engine/api/machine.h"
 
 namespace lathe::app {
 
 struct WorkbenchOptions {
   std::string profile_dir;  ///< empty: XDG folders
   EngineLoader loader;      ///< empty: engine::load_engine
+  /// Lists the devices of the machine.
+  std::function<std::vector<engine::DeviceInfo>()> devices = engine::list_devices;
   LogOptions log;
   std::string log_name;      ///< "serve": writes paths().state/serve.log while the setting log/to_file is on; empty: never
   bool keep_history = true;  ///< false: history only in memory, for headless commands
@@ -43,6 +48,8 @@ class Workbench {
   virtual RequestLog& requests() = 0;
   virtual Server& server() = 0;
   virtual Sweeper& sweeper() = 0;
+  /// Devices that a model may be loaded on. May take a second. Thread: any.
+  virtual std::vector<engine::DeviceInfo> devices() const = 0;
 };
 
 std::string version();  ///< "0.1.0"

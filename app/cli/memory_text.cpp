@@ -33,6 +33,7 @@ std::string memory_text(const engine::LoadedModel& model) {
 
 std::string memory_line(const engine::LoadedModel& model) {
   const MemoryUse estimated = parts_of(model.estimate);
+  if (model.division) return "Memory: " + text_of(*model.division);
   if (!model.measured) {
     return fmt::format("Memory: {:.1f} MiB estimated; the system does not report what was taken", mib(estimated.total()));
   }
@@ -51,7 +52,17 @@ OrderedJson memory_json(const engine::LoadedModel& model) {
     measured["process_before_bytes"] = model.measured->before;
     measured["process_after_bytes"] = model.measured->after;
   }
-  return {{"measured", std::move(measured)}, {"estimated", parts_json(parts_of(model.estimate))}};
+  OrderedJson json = {{"measured", std::move(measured)}, {"estimated", parts_json(parts_of(model.estimate))}};
+  if (model.division) {
+    const engine::DeviceDivision& division = *model.division;
+    json["device"] = {{"gpu_memory_utilization", division.utilization},
+                      {"total_bytes", division.total},
+                      {"others_bytes", division.others},
+                      {"model_bytes", division.model},
+                      {"steps_bytes", division.steps},
+                      {"kv_bytes", division.kv}};
+  }
+  return json;
 }
 
 }  // namespace lathe::app

@@ -93,9 +93,12 @@ int report(Terminal& terminal, const CLI::App& parser, const Error& error) {
 
 void add_device(CLI::App& parser, std::string& device) {
   const engine::OptionDescriptor& option = engine::engine_option("device");
-  const auto choices = engine::choices_of(option);
+  const auto check = [&option](const std::string& value) {
+    const engine::Result<std::string> known = engine::parse_choice(option, value);
+    return known ? std::string() : known.error().message;
+  };
   parser.add_option("--device", device, std::string(option.help))
-      ->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())).description(""))
+      ->check(CLI::Validator(check, ""))
       ->type_name(engine::named_choices(option));
 }
 
@@ -258,6 +261,7 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
   print_note(loaded_line(engine->model()));
+  if (engine->model().division) print_note("Memory: " + text_of(*engine->model().division));
   for (const std::string& warning : engine->model().info.warnings) print_note("Warning: " + printable(warning));
   return {};
 }

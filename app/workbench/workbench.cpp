@@ -25,11 +25,12 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-/// Also logs the warnings of a load; commands print these themselves.
+/// Also logs how a device was divided, and the warnings of a load; commands print these themselves.
 EngineLoader with_log(EngineLoader loader, Log& log) {
   return [loader = std::move(loader), &log](const engine::EngineOptions& options, const engine::LoadObserver& observer) {
     auto loaded = loader(options, observer);
     if (!loaded) return loaded;
+    if (const auto& division = (*loaded)->model().division) log.info("engine", "Memory: " + text_of(*division));
     for (const std::string& warning : (*loaded)->model().info.warnings) log.info("engine", warning);
     return loaded;
   };
@@ -45,9 +46,12 @@ std::uint64_t tokens_of(const ModelSlot& models) {
 
 class OwningWorkbench final : public Workbench {
  public:
-  OwningWorkbench(Paths paths, EngineLoader loader, std::unique_ptr<Log> log, std::unique_ptr<Settings> settings,
-                  std::unique_ptr<History> history)
+  using ListDevices = std::function<std::vector<engine::DeviceInfo>()>;
+
+  OwningWorkbench(Paths paths, EngineLoader loader, ListDevices list_devices, std::unique_ptr<Log> log,
+                  std::unique_ptr<Settings> settings, std::unique_ptr<History> history)
       : paths_(std::move(paths)),
+        list_devices_(std::move(list_devices)),
         log_(std::move(log)),
         settings_(std::move(settings)),
         history_(std::move(history)),
@@ -73,10 +77,12 @@ class OwningWorkbench final : public Workbench {
   RequestLog& requests() override { return *requests_; }
   Server& server() override { return *server_; }
   Sweeper& sweeper() override { return *sweeper_; }
+  std::vector<engine::DeviceInfo> devices() const override { return list_devices_(); }
 
  private:
   // Declared in the order of their dependencies: the last one is destroyed first.
   const Paths paths_;
+  const ListDevices list_devices_;
   const std::unique_ptr<Log> log_;
   const std::unique_ptr<Settings> settings_;
   const std::unique_ptr<History> history_;
@@ -101,8 +107,8 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
   }
   LATHE_TRY(auto history, open_history(options.keep_history ? (fs::path(paths.data) / "history.db").string() : ":memory:"));
   EngineLoader loader = with_log(std::move(options.loader), *log);
-  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(loader), std::move(log), std::move(settings),
-                                           std::move(history));
+  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(loader), std::move(options.devices), std::move(log),
+                                           std::move(settings), std::move(history));
 }
 
 std::string version() { return LATHE_VERSION; }

@@ -91,9 +91,12 @@ struct FitEstimate {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
   std::int64_t free = 0;      ///< memory free now, plus `returned`
   std::int64_t returned = 0;  ///< memory that unloading the present model will free
+  /// Of a load on a device, whose memory the other numbers are of: memory of the host that it takes, and what is free there.
+  std::int64_t host = 0, host_free = 0;
   std::int64_t n_blocks = 0, max_model_len = 0;
   std::vector<FitWindow> windows{};  ///< window layers, in addition to n_blocks, which all other layers have
   FitVerdict verdict = FitVerdict::unknown;
+  bool lacks_host() const { return host_free > 0 && host > host_free; }
   /// The sum, or the largest int64 if the sum overflows.
   std::int64_t total() const {
     std::int64_t sum = 0;

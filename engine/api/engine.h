@@ -44,6 +44,7 @@ struct LoadedModel {
   FitEstimate estimate;                    ///< estimate of this load, made before it allocated memory
   MemoryUse memory;                        ///< sizes of the buffers
   std::optional<MeasuredMemory> measured;  ///< none: the system reports no memory use
+  std::optional<DeviceDivision> division;  ///< none: the KV cache was not sized by gpu_memory_utilization
   double load_ms = 0;
   PackedCacheUse packed_cache = PackedCacheUse::none;
   SamplingParams default_sampling;  ///< defaults, overridden by generation_config.json

@@ -2,7 +2,9 @@
 // The machine: its instruction sets, its measured ceilings, a self-test of all operations, and rooflines of a model.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,22 @@
 
 namespace lathe::engine {
 
+/// A value of the option `device` on this machine.
+struct DeviceInfo {
+  std::string option;                        ///< "cpu", "cuda:1"; "cuda" if there is no CUDA device
+  std::string name{};                        ///< model name; empty if there is no device
+  std::string compute_capability{};          ///< of CUDA devices: "9.0"
+  std::int64_t total_bytes = 0;              ///< 0: unknown
+  std::optional<std::int64_t> free_bytes{};  ///< nothing: unknown
+  std::string why_not{};                     ///< reason why it cannot be chosen; empty: it can
+};
+/// The processors, then the CUDA devices in their order, or one entry with the reason why there is none. Calls the driver,
+/// which may take a second.
+std::vector<DeviceInfo> list_devices();
+
+/// True if both values of the option `device` name one device: "cuda" is "cuda:0".
+bool is_same_device(std::string_view a, std::string_view b);
+
 struct MachineReport {
   kernels::BackendInfo backend;
   kernels::Ceilings ceilings;
@@ -23,7 +41,7 @@ struct MachineReport {
 std::vector<std::string> machine_isas();
 
 struct MachineChoice {
-  std::string_view device = "cpu";  ///< a choice of the option `device`
+  std::string_view device = "cpu";  ///< a value of the option `device`
   std::string_view isa{};           ///< instruction set of the CPU; empty: the best
   int n_threads = 0;                ///< 0: one for each physical core
 };
@@ -47,7 +65,7 @@ struct RooflineRequest {
   std::string model;                 ///< folder of a checkpoint; only its config is read
   std::vector<std::string> formats;  ///< names of weight formats
   std::vector<std::int64_t> rows;    ///< row counts of the products
-  std::string device = "cpu";        ///< a choice of the option `device`
+  std::string device = "cpu";        ///< a value of the option `device`
   std::string isa;                   ///< empty: the best
   int n_threads = 0;                 ///< 0: one for each physical core
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace lathe::engine {
 
@@ -33,6 +34,20 @@ inline MeasuredMemory measured_memory(std::int64_t before, std::int64_t after, M
   parts.other = std::max<std::int64_t>(after - before - parts.total(), 0);
   return {before, after, parts};
 }
+
+/// How the memory of a device was divided when its KV cache was sized by gpu_memory_utilization. Units: bytes.
+struct DeviceDivision {
+  double utilization = 0;   ///< gpu_memory_utilization
+  std::int64_t total = 0;   ///< memory of the device
+  std::int64_t others = 0;  ///< taken before the load by the driver and other programs, or left for them
+  std::int64_t model = 0;   ///< weights, activations, RoPE angles, work memory
+  std::int64_t steps = 0;   ///< what the largest steps took in addition, measured
+  std::int64_t kv = 0;      ///< the KV cache: the rest of utilization * total
+};
+
+/// "0.90 of 139.8 GiB of the device are 125.8: weights and work memory 15.1, the largest steps 0.4, KV cache 110.3; 0.9 are
+/// the driver's and other programs'".
+std::string text_of(const DeviceDivision& division);
 
 /// Units: bytes of resident anonymous pages of this process now, counted less exactly than in MeasuredMemory but without
 /// delay. nullopt: the system does not report them.

@@ -15,8 +15,8 @@ namespace lathe::engine {
 Result<std::int64_t> parse_integer(const OptionDescriptor& option, std::string_view text);
 Result<double> parse_number(const OptionDescriptor& option, std::string_view text);
 Result<bool> parse_boolean(const OptionDescriptor& option, std::string_view text);
-/// Returns the value if it is one of option.choices. Errors: invalid_argument with the choices, with `also` (names of other
-/// systems), and with the nearest name.
+/// Returns the value if it is one of option.choices, or has their form. Errors: invalid_argument with the choices, with
+/// `also` (names of other systems), and with the nearest name.
 Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text,
                                  std::span<const std::string_view> also = {});
 /// The name that was probably meant: it begins with the text, contains it, or differs in few letters. Empty: none does.

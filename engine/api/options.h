@@ -38,14 +38,15 @@ struct EngineOptions {
   std::int64_t block_size = 16;              ///< tokens of a KV block
   std::int64_t num_gpu_blocks_override = 0;  ///< KV blocks, on a CPU too; 0: from kv_cache_memory_bytes
   std::int64_t kv_cache_memory_bytes = 0;    ///< bytes; 0: enough for max_num_seqs contexts, at most half of free memory
-  std::string kv_cache_dtype = "auto";       ///< auto (as compute), float32, bfloat16, float16, int8, fp8_e4m3, fp8_e5m2
+  double gpu_memory_utilization = 0.9;  ///< share of a device's memory for the model, of which its KV cache fills the rest
+  std::string kv_cache_dtype = "auto";  ///< auto (as compute), float32, bfloat16, float16, int8, fp8_e4m3, fp8_e5m2
   bool enable_prefix_caching = true;
   // ---- scheduling
   std::string policy = "paged";           ///< which requests share a step, and how the KV cache is allocated
   std::int64_t preferred_batch_size = 0;  ///< for policy dynamic: waiting requests that start a batch; 0: max_num_seqs
   std::int64_t max_batch_delay_ms = 100;  ///< for policy dynamic: longest wait of the first waiting request for a batch
   std::int64_t max_num_seqs = 16;
-  std::int64_t max_num_batched_tokens = 512;
+  std::int64_t max_num_batched_tokens = 0;  ///< 0: batched_tokens() decides
   bool enable_chunked_prefill = true;
   /// Target duration of a step with running requests, to which chunks of prompts are cut; 0: chunks of any size. With 65 the
   /// 99th percentile of inter-token latency of 16 streams is 80 ms, with 80 it is 94 ms, with 100 it is 118 ms, at the same
@@ -76,9 +77,18 @@ struct OptionChoices {
   constexpr OptionChoices(Names of_table) : names(of_table) {}     // NOLINT(google-explicit-constructor): a row's value
   constexpr OptionChoices(const char* in_row) : values(in_row) {}  // NOLINT(google-explicit-constructor): as above
   constexpr bool empty() const { return names == nullptr && values.empty(); }
+  /// These choices and those of a form: "cuda:N".
+  constexpr OptionChoices and_form(std::string_view text, bool (*matches)(std::string_view)) const {
+    OptionChoices choices = *this;
+    choices.form = text;
+    choices.has_form = matches;
+    return choices;
+  }
 
   Names names = nullptr;
   std::string_view values{};  ///< "fail|cut": values that no table has; a bar at the beginning adds the empty one
+  std::string_view form{};    ///< for messages and help; empty: none
+  bool (*has_form)(std::string_view) = nullptr;
 };
 
 /// One option of EngineOptions or SamplingParams, for every place that shows, parses or sweeps it.
@@ -94,7 +104,7 @@ struct OptionDescriptor {
 
 /// The choices of an option without the empty choice, which users select by omitting the option. Empty for other kinds.
 std::vector<std::string_view> choices_of(const OptionDescriptor& option);
-/// choices_of() as one text: "auto|float32|bfloat16|float16".
+/// choices_of() and the form of others as one text: "auto|float32|bfloat16|float16", "cpu|cuda|cuda:N".
 std::string named_choices(const OptionDescriptor& option);
 /// True if the empty text is one of the option's choices.
 bool may_be_empty(const OptionDescriptor& option);
@@ -109,6 +119,10 @@ Result<void> set_option(EngineOptions& options, std::string_view name, std::stri
 std::string get_option(const EngineOptions& options, std::string_view name);
 /// Cross-field checks. Errors: invalid_argument.
 Result<void> validate(const EngineOptions& options);
+
+/// Tokens that one step computes at most: max_num_batched_tokens; if it is 0, 512 on processors and 2048 on a device, which
+/// reads a long prompt several times as fast in steps of that size, but at least max_num_seqs.
+std::int64_t batched_tokens(const EngineOptions& options);
 
 /// Reason why the option has no effect with the values of the others: "it is of policy dynamic"; empty: it may have one.
 std::string_view why_idle(const EngineOptions& options, std::string_view name);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/api/options.h"
+#include "engine/run/open_backend.h"
 
 namespace lathe::engine {
 namespace {
@@ -41,6 +42,12 @@ constexpr std::array kConditions = {
     Condition{"max_batch_delay_ms", is_dynamic, kOfDynamic},
     Condition{"kv_cache_memory_bytes", [](const EngineOptions& options) { return options.num_gpu_blocks_override == 0; },
               "num_gpu_blocks_override sets the number of blocks"},
+    Condition{"gpu_memory_utilization",
+              [](const EngineOptions& options) {
+                return has_own_memory(options.device) && options.num_gpu_blocks_override == 0 &&
+                       options.kv_cache_memory_bytes == 0;
+              },
+              "it sizes the KV cache of a CUDA device where kv_cache_memory_bytes and num_gpu_blocks_override do not"},
     Condition{"tool_call_parser", [](const EngineOptions& options) { return options.enable_auto_tool_choice; },
               "enable_auto_tool_choice is off"},
 };

@@ -114,7 +114,11 @@ std::vector<std::string_view> choices_of(const OptionDescriptor& option) {
   return choices;
 }
 
-std::string named_choices(const OptionDescriptor& option) { return fmt::format("{}", fmt::join(choices_of(option), "|")); }
+std::string named_choices(const OptionDescriptor& option) {
+  std::vector<std::string_view> names = choices_of(option);
+  if (!option.choices.form.empty()) names.push_back(option.choices.form);
+  return fmt::format("{}", fmt::join(names, "|"));
+}
 
 bool may_be_empty(const OptionDescriptor& option) {
   const std::vector<std::string_view> choices = all_choices(option.choices);
@@ -123,6 +127,7 @@ bool may_be_empty(const OptionDescriptor& option) {
 
 Result<std::string> parse_choice(const OptionDescriptor& option, std::string_view text,
                                  std::span<const std::string_view> also) {
+  if (option.choices.has_form != nullptr && option.choices.has_form(text)) return std::string(text);
   const bool nothing = text.empty() && may_be_empty(option);
   std::vector<std::string_view> names = choices_of(option);
   if (nothing || std::find(names.begin(), names.end(), text) != names.end()) return std::string(text);

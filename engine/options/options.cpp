@@ -27,9 +27,10 @@ struct EngineField {
   std::variant<TextMember, IntegerMember, NumberMember, BooleanMember> member;
 };
 
-constexpr double kMaxTokens = 1 << 24;           // above every context length in use; keeps products inside 64 bits
-constexpr double kMaxBytes = 1ll << 50;          // a pebibyte: more than any machine has
-constexpr double kMaxDelayMs = 600'000;          // ten minutes: longer than clients wait
+constexpr double kMaxTokens = 1 << 24;   // above every context length in use; keeps products inside 64 bits
+constexpr double kMaxBytes = 1ll << 50;  // a pebibyte: more than any machine has
+constexpr double kMaxDelayMs = 600'000;  // ten minutes: longer than clients wait
+constexpr std::int64_t kBatchedTokens = 512, kBatchedTokensOfDevice = 2048;
 constexpr double kMaxSeed = 9007199254740991.0;  // 2^53 - 1: the largest integer that JSON clients send exactly
 
 using enum OptionGroup;
@@ -76,8 +77,10 @@ constexpr std::array kFields = {
                 &EngineOptions::cache},
     EngineField{{"max_model_len", load, integer, "Longest context in tokens; 0: from the checkpoint.", 0, kMaxTokens},
                 &EngineOptions::max_model_len},
-    EngineField{{"device", load, choice, "Device that computes: the processors of this machine, or its first CUDA device.",
-                 0, 0, device_choices},
+    EngineField{{"device", load, choice,
+                 "Device that computes: the processors of this machine, or one of its CUDA devices, the first without a "
+                 "number; lathe devices lists them.",
+                 0, 0, OptionChoices(device_choices).and_form("cuda:N", is_numbered_device)},
                 &EngineOptions::device},
     EngineField{{"isa", load, choice, "Instruction set of the CPU; empty: the best one available.", 0, 0, isa_choices},
                 &EngineOptions::isa},
@@ -87,9 +90,17 @@ constexpr std::array kFields = {
     EngineField{{"num_gpu_blocks_override", cache, integer,
                  "Number of KV blocks; 0: as many as fit into kv_cache_memory_bytes.", 0, kMaxTokens},
                 &EngineOptions::num_gpu_blocks_override},
-    EngineField{{"kv_cache_memory_bytes", cache, integer,
-                 "Bytes for KV blocks; 0: enough for max_num_seqs contexts, at most half of the free memory.", 0, kMaxBytes},
-                &EngineOptions::kv_cache_memory_bytes},
+    EngineField{
+        {"kv_cache_memory_bytes", cache, integer,
+         "Bytes for KV blocks; 0: enough for max_num_seqs contexts, at most half of the free memory; on a CUDA device "
+         "what gpu_memory_utilization leaves.",
+         0, kMaxBytes},
+        &EngineOptions::kv_cache_memory_bytes},
+    EngineField{{"gpu_memory_utilization", cache, number,
+                 "Share of a CUDA device's memory that the model may take; KV blocks fill what weights and measured steps "
+                 "leave of it.",
+                 0.01, 1},
+                &EngineOptions::gpu_memory_utilization},
     EngineField{{"kv_cache_dtype", cache, choice, "Number format of the KV cache; auto: the format of the computation.", 0,
                  0, kv_cache_dtype_choices},
                 &EngineOptions::kv_cache_dtype},
@@ -111,7 +122,10 @@ constexpr std::array kFields = {
     EngineField{{"max_num_seqs", scheduling, integer, "Maximum number of requests that run at the same time.", 1, 4096},
                 &EngineOptions::max_num_seqs},
     EngineField{
-        {"max_num_batched_tokens", scheduling, integer, "Maximum number of tokens that one step computes.", 1, kMaxTokens},
+        {"max_num_batched_tokens", scheduling, integer,
+         "Maximum number of tokens that one step computes; 0: 512 on processors, 2048 on a CUDA device, and at least "
+         "max_num_seqs.",
+         0, kMaxTokens},
         &EngineOptions::max_num_batched_tokens},
     EngineField{
         {"enable_chunked_prefill", scheduling, boolean, "Split long prompts into chunks that several steps compute."},
@@ -256,6 +270,11 @@ Result<void> check_smoothquant(const EngineOptions& options) {
 
 }  // namespace
 
+std::int64_t batched_tokens(const EngineOptions& options) {
+  if (options.max_num_batched_tokens > 0) return options.max_num_batched_tokens;
+  return std::max(has_own_memory(options.device) ? kBatchedTokensOfDevice : kBatchedTokens, options.max_num_seqs);
+}
+
 Result<void> validate(const EngineOptions& options) {
   for (const EngineField& field : kFields) {
     if (field.option.kind == integer) {
@@ -272,11 +291,12 @@ Result<void> validate(const EngineOptions& options) {
   };
   if (options.model.empty())
     return refuse("model must name the folder of a checkpoint or a GGUF file, but it is empty", "model");
-  if (options.max_num_batched_tokens < options.max_num_seqs) {
+  const std::int64_t n_batched_tokens = batched_tokens(options);
+  if (n_batched_tokens < options.max_num_seqs) {
     return refuse(
         fmt::format(
             "max_num_batched_tokens ({}) must be at least max_num_seqs ({}): each running request needs one token per step",
-            options.max_num_batched_tokens, options.max_num_seqs),
+            n_batched_tokens, options.max_num_seqs),
         "max_num_batched_tokens");
   }
   if (options.preferred_batch_size > options.max_num_seqs) {
@@ -284,10 +304,10 @@ Result<void> validate(const EngineOptions& options) {
                               options.preferred_batch_size, options.max_num_seqs),
                   "preferred_batch_size");
   }
-  if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
+  if (!options.enable_chunked_prefill && n_batched_tokens < options.max_model_len) {
     return refuse(fmt::format("without chunked prefill, max_num_batched_tokens ({}) must be at least max_model_len ({}): a "
                               "prompt has to fit into one step",
-                              options.max_num_batched_tokens, options.max_model_len),
+                              n_batched_tokens, options.max_model_len),
                   "max_num_batched_tokens");
   }
   return check_smoothquant(options);

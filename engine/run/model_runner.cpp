@@ -86,6 +86,24 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
       new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
 }
 
+void ModelRunner::take_limits(const RunnerLimits& limits) {
+  const std::int64_t window = config().window_of_all();
+  limits_ = limits;
+  limits_.window = window < limits.max_model_len ? window : 0;
+  limits_.rope_contexts = decoder_.rope_contexts();
+  kv_rows_.assign(limits.windows.size() + 1, {});
+  arrays_.reserve(kArraysOfStep + 2 * kv_rows_.size());
+}
+
+Result<void> ModelRunner::replace_cache(const RunnerLimits& limits) {
+  backend_->finish();
+  const kernels::Dtype dtype = kv_.layer(0).shape.dtype;
+  kv_ = KvStorage();
+  LATHE_TRY(kv_, KvStorage::allocate(*backend_, kv_layout(config(), dtype, limits)));
+  take_limits(limits);
+  return {};
+}
+
 Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
   const auto n_logit_rows = static_cast<int>(plan.logit_rows.size());
   if (plan.windows.size() != limits_.windows.size()) {

@@ -35,11 +35,17 @@ class ModelRunner final : public Runner {
     backend_->parallel_for(n, body);
   }
 
+  /// Gives the runner another KV cache of the same type, without content; the memory of the old one is freed first.
+  /// Requires: `limits` differ from those of create() in their blocks and window groups alone.
+  /// Errors: resource_exhausted; the runner then has no cache, and computes no more steps.
+  Result<void> replace_cache(const RunnerLimits& limits);
+
   RunnerMemory memory() const;
   /// Bytes of the buffers that are resident in memory, without `other`. nullopt if the system does not report them.
   std::optional<MemoryUse> resident_memory();
   const ModelConfig& config() const { return decoder_.config(); }
   const kernels::BackendInfo& backend_info() const { return backend_->info(); }
+  const kernels::Backend& backend() const { return *backend_; }
 
  private:
   Result<void> check_fits(const BatchPlan& plan) const;
@@ -55,16 +61,13 @@ class ModelRunner final : public Runner {
         decoder_(std::move(decoder)),
         kv_(std::move(kv)),
         activations_(std::move(activations)),
-        limits_(limits),
-        kv_rows_(limits.windows.size() + 1),
         types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {
-    const std::int64_t window = decoder_.config().window_of_all();
-    limits_.window = window < limits.max_model_len ? window : 0;
-    limits_.rope_contexts = decoder_.rope_contexts();
     rope_rows_.reserve(static_cast<std::size_t>(limits.max_rows));
     wanted_rows_.reserve(static_cast<std::size_t>(limits.max_logit_rows));
-    arrays_.reserve(kArraysOfStep + 2 * kv_rows_.size());
+    take_limits(limits);
   }
+  /// Keeps the limits of the present cache, and sizes the arrays that depend on its groups.
+  void take_limits(const RunnerLimits& limits);
 
   std::unique_ptr<kernels::Backend> backend_;  ///< declared first, so destroyed last: its memory holds the rest
   Decoder decoder_;

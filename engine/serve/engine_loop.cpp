@@ -50,7 +50,7 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .n_blocks = limits.n_blocks,
           .block_size = limits.block_size,
           .window = policy_of(options).window_kept(limits.window),
-          .max_num_batched_tokens = std::min<std::int64_t>(options.max_num_batched_tokens, limits.max_rows),
+          .max_num_batched_tokens = std::min<std::int64_t>(batched_tokens(options), limits.max_rows),
           .chunked_prefill = options.enable_chunked_prefill};
 }
 

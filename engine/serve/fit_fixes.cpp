@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +79,19 @@ std::string advice(const std::vector<FitFix>& fixes, const MemoryPlan& plan) {
   return text;
 }
 
+/// The budget of a device is free, unless other programs use it.
+Result<void> check_budget(const MemoryPlan& plan) {
+  const std::int64_t free = plan.estimate.free;
+  if (!plan.fills_device || free >= plan.budget) return {};
+  constexpr double kSteps = 100;
+  const double share = static_cast<double>(free) / static_cast<double>(plan.device_bytes);
+  return fail(ErrorCode::resource_exhausted,
+              fmt::format("gpu_memory_utilization asks for {} of the device, but only {} is free. End other programs that "
+                          "use the device, lower gpu_memory_utilization to {:.2f}, or set kv_cache_memory_bytes",
+                          gibibytes(plan.budget), gibibytes(free), std::floor(share * kSteps) / kSteps),
+              "gpu_memory_utilization");
+}
+
 }  // namespace
 
 std::vector<FitFix> find_fixes(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
@@ -108,14 +122,25 @@ std::vector<FitFix> find_fixes(const kernels::Backend& backend, const ModelConfi
 Result<void> check_fit(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                        const EngineOptions& options, const MemoryPlan& plan) {
   const FitEstimate& estimate = plan.estimate;
-  if (estimate.verdict != FitVerdict::wont_fit) return {};
-  return fail(
-      ErrorCode::resource_exhausted,
-      fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), but only {} is free; {}",
-                  gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
-                  gibibytes(estimate.activations), gibibytes(estimate.other), gibibytes(estimate.free),
-                  advice(find_fixes(backend, config, stored, options, plan), plan)),
-      "memory");
+  if (estimate.lacks_host()) {
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("a load on a device needs {} of the host's memory, but only {} is free there; free memory, or "
+                            "lower max_num_batched_tokens or max_num_seqs",
+                            gibibytes(estimate.host), gibibytes(estimate.host_free)),
+                "memory");
+  }
+  if (estimate.verdict == FitVerdict::wont_fit) {
+    const bool is_by_budget = plan.fills_device && estimate.free == plan.budget;
+    const std::string limit = is_by_budget ? fmt::format("gpu_memory_utilization allows {}", gibibytes(plan.budget))
+                                           : fmt::format("only {} is free", gibibytes(estimate.free));
+    return fail(ErrorCode::resource_exhausted,
+                fmt::format("does not fit: needs {} (weights {}, KV cache {}, activations {}, other {}), but {}; {}",
+                            gibibytes(estimate.total()), gibibytes(estimate.weights), gibibytes(estimate.kv),
+                            gibibytes(estimate.activations), gibibytes(estimate.other), limit,
+                            advice(find_fixes(backend, config, stored, options, plan), plan)),
+                "memory");
+  }
+  return check_budget(plan);
 }
 
 }  // namespace lathe::engine

@@ -14,8 +14,8 @@ namespace lathe::engine {
 std::vector<FitFix> find_fixes(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, const MemoryPlan& plan);
 
-/// Errors: resource_exhausted when the plan does not fit, with the parts, the free memory, and the fixes. Requires: as
-/// find_fixes().
+/// Errors: resource_exhausted when the plan does not fit, with the parts, the free memory, and the fixes, or when other
+/// programs have taken so much of the device that the budget is not free. Requires: as find_fixes().
 Result<void> check_fit(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                        const EngineOptions& options, const MemoryPlan& plan);
 

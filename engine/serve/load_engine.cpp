@@ -162,6 +162,7 @@ class EngineLoad {
     loaded.device = runner.backend_info().device;
     loaded.n_threads = runner.backend_info().n_threads;
     loaded.estimate = plan.estimate;
+    loaded.division = made.division;
     const RunnerMemory memory = runner.memory();
     loaded.memory = {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};

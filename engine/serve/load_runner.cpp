@@ -9,6 +9,7 @@
 #include "engine/run/calibration.h"
 #include "engine/run/calibration_texts.h"
 #include "engine/run/open_backend.h"
+#include "engine/serve/device_cache.h"
 #include "engine/serve/fit_fixes.h"
 
 namespace lathe::engine {
@@ -16,11 +17,12 @@ namespace {
 
 /// Repeats a check of validate(), which does not know a context length from the checkpoint.
 Result<void> check_prompt_fits_step(const EngineOptions& options, const MemoryPlan& plan) {
-  if (options.enable_chunked_prefill || options.max_num_batched_tokens >= plan.limits.max_model_len) return {};
+  const std::int64_t n_batched_tokens = batched_tokens(options);
+  if (options.enable_chunked_prefill || n_batched_tokens >= plan.limits.max_model_len) return {};
   return fail(ErrorCode::invalid_argument,
               fmt::format("max_num_batched_tokens ({}) is less than max_model_len ({}): set enable_chunked_prefill, or "
                           "raise max_num_batched_tokens",
-                          options.max_num_batched_tokens, plan.limits.max_model_len),
+                          n_batched_tokens, plan.limits.max_model_len),
               "max_num_batched_tokens");
 }
 
@@ -98,7 +100,11 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   } else {
     LATHE_TRY(loaded.cache.warnings, make(on_bytes));
   }
-  LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, plan.limits));
+  const RunnerLimits limits = plan.fills_device ? measuring_limits(plan, options) : plan.limits;
+  LATHE_TRY(loaded.runner, ModelRunner::create(std::move(backend), std::move(decoder), plan.kv_dtype, limits));
+  if (plan.fills_device) {
+    LATHE_TRY(loaded.division, size_device_cache(*loaded.runner, model.plan.stored, options, free.value_or(0), loaded.plan));
+  }
   return loaded;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engine/api/engine.h"
+#include "engine/api/memory_use.h"
 #include "engine/api/tokenizer.h"
 #include "engine/model/decoder/smoothing.h"
 #include "engine/packed/cached_weights.h"
@@ -18,6 +20,7 @@ struct LoadedRunner {
   MemoryPlan plan;
   CachedWeights cache;  ///< use of the packed cache, and warnings about the weights
   std::unique_ptr<ModelRunner> runner;
+  std::optional<DeviceDivision> division;  ///< none: the cache does not fill a device
 };
 
 /// Receives the phase and the bytes read so far; returning false cancels.

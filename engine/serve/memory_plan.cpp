@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "engine/base/free_memory.h"
 #include "engine/cache/paged_cache.h"
 #include "engine/run/model_runner.h"
 #include "engine/schedule/policies.h"
@@ -39,6 +40,7 @@ class MemoryPlanner {
   Result<MemoryPlan> plan(const StoredWeights& stored) {
     plan_.weights = storage_of(options_, stored);
     plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
+    choose_budget();
     LATHE_TRY_VOID(choose_context());
     choose_rows();
     size_fixed_parts();
@@ -49,6 +51,18 @@ class MemoryPlanner {
 
  private:
   RunnerLimits& limits() { return plan_.limits; }
+
+  void choose_budget() {
+    const std::optional<std::int64_t> device_bytes = backend_.total_bytes();
+    const bool is_sized = options_.num_gpu_blocks_override > 0 || options_.kv_cache_memory_bytes > 0;
+    if (!device_bytes || is_sized) return;
+    plan_.fills_device = true;
+    plan_.device_bytes = *device_bytes;
+    plan_.budget = static_cast<std::int64_t>(options_.gpu_memory_utilization * static_cast<double>(*device_bytes));
+  }
+
+  /// Bytes that weights, cache and work memory may take. Requires: the free memory is known.
+  std::int64_t available() const { return plan_.fills_device ? std::min(*free_, plan_.budget) : *free_; }
 
   Result<void> choose_context() {
     const std::int64_t longest = config_.max_position_embeddings;
@@ -62,7 +76,7 @@ class MemoryPlanner {
   }
 
   void choose_rows() {
-    const std::int64_t rows = options_.max_num_batched_tokens;
+    const std::int64_t rows = batched_tokens(options_);
     const std::int64_t row_bytes = config_.vocab_size * static_cast<std::int64_t>(sizeof(float));
     limits().vocab_size = config_.vocab_size;
     limits().block_size = static_cast<int>(options_.block_size);
@@ -139,11 +153,12 @@ class MemoryPlanner {
   }
 
   /// Blocks for max_num_seqs full contexts (or the part that a window keeps), but at most half of the memory that the
-  /// weights leave, and at least one context.
+  /// weights leave, and at least one context. On a device all that they leave of the budget.
   std::int64_t automatic_blocks(std::int64_t one_context) const {
     const std::int64_t wanted = one_context * options_.max_num_seqs;
     if (!free_) return wanted;
-    const std::int64_t left = *free_ - plan_.estimate.total();
+    const std::int64_t left = available() - plan_.estimate.total();
+    if (plan_.fills_device) return std::max(one_context, std::min(kMostAutomaticBlocks, blocks_in(left)));
     return std::max(one_context, std::min(wanted, blocks_in(left / 2)));
   }
 
@@ -154,6 +169,7 @@ class MemoryPlanner {
     const std::int64_t one_context = peak_blocks(limits().max_model_len, window, limits().max_rows, block_size);
     const char* option = "";
     std::int64_t n_blocks = 0;
+    plan_.context_bytes = kv_bytes(one_context);
     if (options_.num_gpu_blocks_override > 0) {
       n_blocks = options_.num_gpu_blocks_override;
       option = "num_gpu_blocks_override";
@@ -199,6 +215,15 @@ class MemoryPlanner {
     return {};
   }
 
+  /// Bytes of the host that a load on a device takes: two of the largest tensors in f32 on their way to the device,
+  /// page-locked memory for the logits of a step, and the books of the blocks.
+  std::int64_t host_bytes() const {
+    constexpr std::int64_t kBytesOfBlock = 64, kFloat = sizeof(float);
+    const std::int64_t widest = std::max({config_.vocab_size, config_.intermediate_size, config_.q_size()});
+    const std::int64_t logits = plan_.limits.max_logit_rows * config_.vocab_size * kFloat;
+    return 2 * widest * config_.hidden_size * kFloat + logits + plan_.limits.n_blocks * kBytesOfBlock;
+  }
+
   void judge() {
     FitEstimate& estimate = plan_.estimate;
     estimate.n_blocks = limits().n_blocks;
@@ -206,18 +231,25 @@ class MemoryPlanner {
     for (const WindowPool& pool : limits().windows) {
       estimate.windows.push_back({.window = pool.window, .n_layers = n_layers_with(pool.window), .n_blocks = pool.n_blocks});
     }
+    if (backend_.total_bytes()) {
+      estimate.host = host_bytes();
+      estimate.host_free = free_memory_bytes().value_or(0);
+    }
     if (!free_) return;
-    estimate.free = *free_;
-    if (estimate.total() > *free_) {
+    estimate.free = available();
+    // A cache that fills a device takes what is there: one context is what it needs.
+    FitEstimate needed = estimate;
+    if (plan_.fills_device) needed.kv = plan_.context_bytes;
+    if (needed.total() > estimate.free) {
       estimate.verdict = FitVerdict::wont_fit;
-      FitEstimate fixed = estimate;
-      fixed.kv = 0;
-      plan_.fitting_kv_bytes = std::max<std::int64_t>(0, *free_ - fixed.total());
+      needed.kv = 0;
+      plan_.fitting_kv_bytes = std::max<std::int64_t>(0, estimate.free - needed.total());
       plan_.fitting_tokens = blocks_in(plan_.fitting_kv_bytes) * options_.block_size;
     } else {
-      const bool tight = static_cast<double>(estimate.total()) > kTightShare * static_cast<double>(*free_);
+      const bool tight = static_cast<double>(needed.total()) > kTightShare * static_cast<double>(estimate.free);
       estimate.verdict = tight ? FitVerdict::tight : FitVerdict::fits;
     }
+    if (estimate.lacks_host()) estimate.verdict = FitVerdict::wont_fit;
   }
 
   const kernels::Backend& backend_;

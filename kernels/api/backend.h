@@ -282,6 +282,8 @@ class Backend {
   virtual Buffer allocate_on_device(std::size_t n_bytes) { return allocate(n_bytes); }
   /// Units: free bytes of the device. nullopt: the backend uses the memory of the host.
   virtual std::optional<std::int64_t> free_bytes() const { return std::nullopt; }
+  /// Units: bytes of the device's memory, free or not. nullopt: the backend uses the memory of the host.
+  virtual std::optional<std::int64_t> total_bytes() const { return std::nullopt; }
   /// Ceilings of the device, measured now. nullopt: the backend runs on the host's processors.
   virtual std::optional<Ceilings> measure_ceilings() { return std::nullopt; }
 
@@ -422,9 +424,10 @@ struct LoadedBackend {
   std::unique_ptr<Backend> backend;  ///< null: loading failed
   std::string why_not;               ///< if backend is null, the missing thing: the driver, the module, a device
 };
-/// Loads the backend of the first CUDA device from the module liblathe_cuda.so, which is searched for in the program's
-/// folder and in ../lib/lathe. `n_threads`: host threads that round weights; 0: one for each physical core.
-LoadedBackend load_cuda_backend(int n_threads);
+/// Loads the backend of a CUDA device from the module liblathe_cuda.so, which is searched for in the program's folder and in
+/// ../lib/lathe. `device`: index in list_cuda_devices(). `n_threads`: host threads that round weights; 0: one for each
+/// physical core.
+LoadedBackend load_cuda_backend(int device, int n_threads);
 
 /// Null when `isa` names an instruction set that this machine lacks.
 std::unique_ptr<Backend> make_cpu_backend(const CpuBackendOptions& options);

@@ -3,15 +3,25 @@
 
 #include "kernels/cuda/cuda_ceilings.h"
 #include "kernels/cuda/device_matrix.h"
-#include "kernels/cuda/ops/check.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 #include "kernels/cuda/rows_of.h"
 
 namespace lathe::kernels::cuda {
 namespace {
 
-BackendInfo info_of_device(int n_threads) {
+/// Chooses the device for the calling thread: CUDA keeps the current device by thread.
+void use_device(int index) {
+  if (current_device() != index) check(cudaSetDevice(index), "choosing the device");
+}
+
+int used_device(int index) {
+  use_device(index);
+  return index;
+}
+
+BackendInfo info_of_device(int index, int n_threads) {
   cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "querying the device");
+  check(cudaGetDeviceProperties(&device, index), "querying the device");
   return {.name = "cuda",
           .isa = "sm_" + std::to_string(10 * device.major + device.minor),
           .device = device.name,
@@ -19,9 +29,9 @@ BackendInfo info_of_device(int n_threads) {
           .multiplies_bf16 = true};
 }
 
-int n_processors_of_device() {
+int n_processors_of_device(int index) {
   int n = 0;
-  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, 0), "querying the device");
+  check(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, index), "querying the device");
   return n;
 }
 
@@ -42,10 +52,19 @@ HeadNorm head_norm_of(const Norm& norm, std::int64_t head_dim) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(int n_threads)
-    : pool_(n_threads > 0 ? n_threads : n_physical_cores()),
-      info_(info_of_device(pool_.n_threads())),
-      n_processors_(n_processors_of_device()),
+template <class Body>
+void CudaBackend::run(const char* operation, const Body& body) {
+  failures_.run(operation, [&] {
+    use_device(device_);
+    body();
+  });
+}
+
+CudaBackend::CudaBackend(int n_threads, int device)
+    : device_(used_device(device)),
+      pool_(n_threads > 0 ? n_threads : n_physical_cores()),
+      info_(info_of_device(device_, pool_.n_threads())),
+      n_processors_(n_processors_of_device(device_)),
       stream_(new_stream()),
       linear_(stream_),
       experts_(stream_, n_processors_),
@@ -58,36 +77,48 @@ CudaBackend::~CudaBackend() {
 }
 
 DeviceState CudaBackend::device_state() const {
+  static_cast<void>(cudaSetDevice(device_));
   static_cast<void>(cudaStreamSynchronize(stream_));
   static_cast<void>(cudaGetLastError());
-  DeviceState state{.index = 0, .is_lost = cudaStreamSynchronize(stream_) != cudaSuccess};
+  DeviceState state{.index = device_, .is_lost = cudaStreamSynchronize(stream_) != cudaSuccess};
   if (!state.is_lost) static_cast<void>(cudaMemGetInfo(&state.free_bytes, &state.total_bytes));
   return state;
 }
 
 Buffer CudaBackend::allocate(std::size_t n_bytes) {
   Buffer buffer;
-  failures_.run("allocate", [&] { buffer = allocate_managed(n_bytes); });
+  run("allocate", [&] { buffer = allocate_managed(n_bytes); });
   if (buffer.data() != nullptr) shared_.emplace_back(static_cast<std::byte*>(buffer.data()), n_bytes);
   return buffer;
 }
 
 Buffer CudaBackend::allocate_on_device(std::size_t n_bytes) {
   Buffer buffer;
-  failures_.run("allocate_on_device", [&] { buffer = cuda::allocate_on_device(n_bytes); });
+  run("allocate_on_device", [&] { buffer = cuda::allocate_on_device(n_bytes); });
   return buffer;
 }
 
-std::optional<std::int64_t> CudaBackend::free_bytes() const { return static_cast<std::int64_t>(free_device_bytes()); }
+std::optional<std::int64_t> CudaBackend::free_bytes() const {
+  static_cast<void>(cudaSetDevice(device_));
+  return static_cast<std::int64_t>(free_device_bytes());
+}
+
+std::optional<std::int64_t> CudaBackend::total_bytes() const {
+  std::size_t free = 0, total = 0;
+  static_cast<void>(cudaSetDevice(device_));
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return static_cast<std::int64_t>(total);
+}
 
 std::optional<Ceilings> CudaBackend::measure_ceilings() {
   Ceilings ceilings;
-  failures_.run("measure_ceilings", [&] { ceilings = cuda::measure_ceilings(stream_, n_processors_); });
+  run("measure_ceilings", [&] { ceilings = cuda::measure_ceilings(stream_, n_processors_); });
   return ceilings;
 }
 
 void CudaBackend::finish() {
   try {
+    use_device(device_);
     check(cudaStreamSynchronize(stream_), "waiting for them");
   } catch (const DeviceFailure& failure) {
     failures_.record("the operations before finish()", failure);
@@ -96,9 +127,11 @@ void CudaBackend::finish() {
 }
 
 void CudaBackend::begin_step(std::span<const std::span<const std::int32_t>> arrays) {
-  for (const std::span<std::byte> memory : shared_) move_to_device(stream_, memory.data(), memory.size());
-  shared_.clear();
-  failures_.run("begin_step", [&] { arrays_.begin_step(arrays); });
+  run("begin_step", [&] {
+    for (const std::span<std::byte> memory : shared_) move_to_device(stream_, memory.data(), memory.size());
+    shared_.clear();
+    arrays_.begin_step(arrays);
+  });
 }
 
 std::size_t CudaBackend::packed_bytes(WeightFormat format, std::int64_t n, std::int64_t k) const {
@@ -107,12 +140,12 @@ std::size_t CudaBackend::packed_bytes(WeightFormat format, std::int64_t n, std::
 
 std::unique_ptr<PackedMatrix> CudaBackend::make_packed(WeightFormat format, std::int64_t n, std::int64_t k) {
   std::unique_ptr<PackedMatrix> matrix;
-  failures_.run("make_packed", [&] { matrix = DeviceMatrix::create(format, n, k); });
+  run("make_packed", [&] { matrix = DeviceMatrix::create(format, n, k); });
   return matrix;
 }
 
 void CudaBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const TensorView& source) {
-  failures_.run("pack_rows", [&] {
+  run("pack_rows", [&] {
     static_cast<DeviceMatrix&>(matrix).pack_rows(stream_, row_begin, source,
                                                  [this](std::int64_t n, const auto& body) { parallel_for(n, body); });
   });
@@ -121,13 +154,13 @@ void CudaBackend::pack_rows(PackedMatrix& matrix, std::int64_t row_begin, const 
 bool CudaBackend::reserve(const StepShape& shape) {
   finish();
   bool is_reserved = false;
-  failures_.run("reserve", [&] { is_reserved = linear_.reserve(shape) && experts_.reserve(shape); });
+  run("reserve", [&] { is_reserved = linear_.reserve(shape) && experts_.reserve(shape); });
   return is_reserved;
 }
 
 void CudaBackend::embed(const TensorView& out, const TensorView& table, std::span<const std::int32_t> ids) {
   LATHE_CHECK(out.dim(1) == table.dim(1));
-  failures_.run("embed", [&] {
+  run("embed", [&] {
     cuda::embed(stream_, rows_of(out), table.data, table.dtype, table.strides[0],
                 arrays_.rows_on_device(ids, out.dim(0), table.dim(0)));
   });
@@ -136,37 +169,37 @@ void CudaBackend::embed(const TensorView& out, const TensorView& table, std::spa
 void CudaBackend::norm(const TensorView& out, const TensorView& x, const Norm& norm) { add_norm(out, x, {}, norm); }
 
 void CudaBackend::add_norm(const TensorView& out, const TensorView& x, const TensorView& delta, const Norm& norm) {
-  failures_.run("norm", [&] { cuda::norm(stream_, rows_of(out), rows_of(x), rows_of(delta), norm_of(norm), {}); });
+  run("norm", [&] { cuda::norm(stream_, rows_of(out), rows_of(x), rows_of(delta), norm_of(norm), {}); });
 }
 
 void CudaBackend::norm_heads(const TensorView& x, int n_heads, const Norm& norm) {
   const bool has_own_weights = norm.weight.n_elements() != x.dim(1) / n_heads;
-  failures_.run("norm_heads", [&] { cuda::norm_heads(stream_, rows_of(x), n_heads, norm_of(norm), has_own_weights); });
+  run("norm_heads", [&] { cuda::norm_heads(stream_, rows_of(x), n_heads, norm_of(norm), has_own_weights); });
 }
 
 void CudaBackend::add(const TensorView& x, const TensorView& delta) {
-  failures_.run("add", [&] { cuda::add(stream_, rows_of(x), rows_of(delta)); });
+  run("add", [&] { cuda::add(stream_, rows_of(x), rows_of(delta)); });
 }
 
 void CudaBackend::scale(const TensorView& x, float factor) {
-  failures_.run("scale", [&] { cuda::scale(stream_, rows_of(x), factor); });
+  run("scale", [&] { cuda::scale(stream_, rows_of(x), factor); });
 }
 
 void CudaBackend::clamp(const TensorView& x, float limit) {
-  failures_.run("clamp", [&] { cuda::clamp(stream_, rows_of(x), limit); });
+  run("clamp", [&] { cuda::clamp(stream_, rows_of(x), limit); });
 }
 
 void CudaBackend::soft_cap(const TensorView& x, float cap) {
-  failures_.run("soft_cap", [&] { cuda::soft_cap(stream_, rows_of(x), cap); });
+  run("soft_cap", [&] { cuda::soft_cap(stream_, rows_of(x), cap); });
 }
 
 void CudaBackend::fill(const TensorView& x, float value) {
-  failures_.run("fill", [&] { cuda::fill(stream_, rows_of(x), value); });
+  run("fill", [&] { cuda::fill(stream_, rows_of(x), value); });
 }
 
 void CudaBackend::rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
                        const RopeForm& form) {
-  failures_.run("rope", [&] {
+  run("rope", [&] {
     cuda::rope(stream_, rows_of(x), n_heads, head_dim, arrays_.rows_on_device(positions, x.dim(0), form.cos.dim(0)),
                rope_of(form));
   });
@@ -175,7 +208,7 @@ void CudaBackend::rope(const TensorView& x, int n_heads, int head_dim, std::span
 void CudaBackend::add_rows(const TensorView& out, std::span<const std::int32_t> rows, const TensorView& x,
                            std::span<const float> factors) {
   LATHE_CHECK(std::ssize(factors) >= x.dim(0));
-  failures_.run("add_rows", [&] {
+  run("add_rows", [&] {
     const auto* const to = arrays_.rows_on_device(rows, x.dim(0), out.dim(0));
     const auto* const factor = arrays_.on_device(factors.first(static_cast<std::size_t>(x.dim(0))));
     cuda::add_rows(stream_, rows_of(out), rows_of(x), to, factor);
@@ -183,52 +216,51 @@ void CudaBackend::add_rows(const TensorView& out, std::span<const std::int32_t> 
 }
 
 void CudaBackend::gather_rows(const TensorView& out, const TensorView& x, std::span<const std::int32_t> rows) {
-  failures_.run("gather_rows", [&] {
-    cuda::gather_rows(stream_, rows_of(out), rows_of(x), arrays_.rows_on_device(rows, out.dim(0), x.dim(0)));
-  });
+  run("gather_rows",
+      [&] { cuda::gather_rows(stream_, rows_of(out), rows_of(x), arrays_.rows_on_device(rows, out.dim(0), x.dim(0))); });
 }
 
 void CudaBackend::linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) {
-  failures_.run("linear", [&] { linear_.linear(out, {.x = x}, matrix, bias); });
+  run("linear", [&] { linear_.linear(out, {.x = x}, matrix, bias); });
 }
 
 void CudaBackend::mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) {
-  failures_.run("mlp", [&] { linear_.mlp(out, in, weights); });
+  run("mlp", [&] { linear_.mlp(out, in, weights); });
 }
 
 std::unique_ptr<PackedExperts> CudaBackend::make_experts(std::span<const MlpWeights> experts, std::int64_t top_k) {
   std::unique_ptr<PackedExperts> made;
-  failures_.run("make_experts", [&] { made = DeviceExperts::create(stream_, experts, top_k); });
+  run("make_experts", [&] { made = DeviceExperts::create(stream_, experts, top_k); });
   return made;
 }
 
 void CudaBackend::route(const TensorView& chosen, const TensorView& logits, const RouterForm& form, const TensorView& bias) {
-  failures_.run("route", [&] { experts_.route(chosen, logits, form, bias); });
+  run("route", [&] { experts_.route(chosen, logits, form, bias); });
 }
 
 void CudaBackend::mix_experts(const TensorView& out, const TensorView& x, const TensorView& chosen,
                               const PackedExperts& experts) {
-  failures_.run("mix_experts", [&] { experts_.mix(out, x, chosen, static_cast<const DeviceExperts&>(experts)); });
+  run("mix_experts", [&] { experts_.mix(out, x, chosen, static_cast<const DeviceExperts&>(experts)); });
 }
 
 void CudaBackend::scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
-  failures_.run("scale_by_sigmoid", [&] { cuda::scale_by_sigmoid(stream_, rows_of(x), rows_of(gate)); });
+  run("scale_by_sigmoid", [&] { cuda::scale_by_sigmoid(stream_, rows_of(x), rows_of(gate)); });
 }
 
 void CudaBackend::kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
                            std::span<const std::int32_t> slots) {
-  failures_.run("kv_write", [&] { attention_.kv_write(layer, k, v, slots); });
+  run("kv_write", [&] { attention_.kv_write(layer, k, v, slots); });
 }
 
 void CudaBackend::attention(const TensorView& out, const TensorView& q, int n_heads, const KvLayer& layer,
                             const AttentionBatch& batch, const AttentionForm& form) {
-  failures_.run("attention", [&] { attention_.attention(out, q, n_heads, layer, batch, form); });
+  run("attention", [&] { attention_.attention(out, q, n_heads, layer, batch, form); });
 }
 
 void CudaBackend::project_qkv(const TensorView& qkv, const HalfInput& in, const QkvForm& form,
                               std::span<const std::int32_t> positions, const KvLayer& layer,
                               std::span<const std::int32_t> slots) {
-  failures_.run("project_qkv", [&] {
+  run("project_qkv", [&] {
     linear_.linear(qkv, in, form.matrix, form.bias);
     finish_heads(qkv, form, positions, layer, slots);
   });
@@ -268,7 +300,7 @@ void CudaBackend::finish_heads(const TensorView& qkv, const QkvForm& form, std::
 void CudaBackend::attend(const TensorView& out, const TensorView& heads, const TensorView& q, int n_heads,
                          const KvLayer& layer, const AttentionBatch& batch, const AttentionForm& form,
                          const PackedMatrix& matrix, const TensorView& bias) {
-  failures_.run("attend", [&] {
+  run("attend", [&] {
     const bool is_direct = CudaAttention::has_attention_for_product(layer.shape, form) && CudaLinear::takes_prepared(matrix);
     if (!is_direct) {
       attention_.attention(heads, q, n_heads, layer, batch, form);
@@ -290,7 +322,7 @@ void CudaBackend::require_pinned(PinnedBuffer& buffer, std::int64_t n_bytes, con
 
 TensorView CudaBackend::download(const TensorView& x, std::span<const std::int32_t> rows) {
   TensorView to;
-  failures_.run("download", [&] {
+  run("download", [&] {
     LATHE_CHECK(is_rows_of_f32(x) && x.strides[0] == x.dim(1));
     const std::int64_t width = x.dim(1) * static_cast<std::int64_t>(sizeof(float));
     require_pinned(downloaded_, x.dim(0) * width, "results for the host");
@@ -307,7 +339,7 @@ TensorView CudaBackend::download(const TensorView& x, std::span<const std::int32
 
 std::span<const std::int32_t> CudaBackend::arg_max(const TensorView& x) {
   std::span<const std::int32_t> ids;
-  failures_.run("arg_max", [&] {
+  run("arg_max", [&] {
     require_pinned(best_ids_, x.dim(0) * static_cast<std::int64_t>(sizeof(std::int32_t)), "results for the host");
     cuda::arg_max(stream_, best_ids_.as<std::int32_t>(), rows_of(x));
     ids = {best_ids_.as<const std::int32_t>(), static_cast<std::size_t>(x.dim(0))};

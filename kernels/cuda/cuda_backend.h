@@ -24,8 +24,8 @@ namespace lathe::kernels::cuda {
 
 class CudaBackend final : public Backend {
  public:
-  /// Requires: device_refusal() (entry.cpp) is empty. Errors: throws DeviceFailure; no other function does.
-  explicit CudaBackend(int n_threads);
+  /// Requires: device_refusal(device) is empty. Errors: throws DeviceFailure; no other function does.
+  explicit CudaBackend(int n_threads, int device = 0);
   ~CudaBackend() override;
   CudaBackend(const CudaBackend&) = delete;
   CudaBackend& operator=(const CudaBackend&) = delete;
@@ -34,6 +34,7 @@ class CudaBackend final : public Backend {
   Buffer allocate(std::size_t n_bytes) override;
   Buffer allocate_on_device(std::size_t n_bytes) override;
   std::optional<std::int64_t> free_bytes() const override;
+  std::optional<std::int64_t> total_bytes() const override;
   std::optional<Ceilings> measure_ceilings() override;
   void finish() override;
   void begin_step(std::span<const std::span<const std::int32_t>> arrays) override;
@@ -89,6 +90,9 @@ class CudaBackend final : public Backend {
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
 
  private:
+  /// Runs an operation on the device (FailureRecord::run).
+  template <class Body>
+  void run(const char* operation, const Body& body);
   /// The device, asked after a failure, which is cleared.
   DeviceState device_state() const;
   /// Clamps, normalises and rotates the heads of project_qkv(), and writes K and V to the cache.
@@ -97,6 +101,7 @@ class CudaBackend final : public Backend {
   /// Grows memory that copies and kernels write. It waits for them first.
   void require_pinned(PinnedBuffer& buffer, std::int64_t n_bytes, const char* what);
 
+  int device_;  ///< index
   FailureRecord failures_{[this] { return device_state(); }};
   ThreadPool pool_;
   BackendInfo info_;

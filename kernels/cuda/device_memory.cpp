@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/device_memory.h"
 
-#include "kernels/cuda/ops/check.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {
@@ -9,9 +9,17 @@ namespace {
 // Memory that weights, cache and activations leave free for the driver, for copies in flight and for arrays of a step.
 constexpr std::size_t kLeftAlone = std::size_t{256} << 20;
 
+/// Chooses the device that has the memory, for the calling thread.
+void use_device_of(const void* data) {
+  cudaPointerAttributes attributes{};
+  const bool is_known = cudaPointerGetAttributes(&attributes, data) == cudaSuccess;
+  if (!is_known || cudaSetDevice(attributes.device) != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 /// Frees memory after all streams have finished, since their work may still use it. A lost device has nothing to give back;
 /// the next operation reports the loss.
 void give_back(void* data) {
+  use_device_of(data);
   const bool is_finished = cudaDeviceSynchronize() == cudaSuccess;
   if (cudaFree(data) != cudaSuccess || !is_finished) static_cast<void>(cudaGetLastError());
 }
@@ -50,12 +58,12 @@ Buffer allocate_managed(std::size_t n_bytes) {
 }
 
 void move_to_device(Stream stream, void* data, std::size_t n_bytes) {
-  constexpr int kDevice = 0;
+  const int index = current_device();
 #if CUDART_VERSION >= 13000
-  const cudaMemLocation device{.type = cudaMemLocationTypeDevice, .id = kDevice};
+  const cudaMemLocation device{.type = cudaMemLocationTypeDevice, .id = index};
   const cudaError_t status = cudaMemPrefetchAsync(data, n_bytes, device, 0, stream);
 #else
-  const cudaError_t status = cudaMemPrefetchAsync(data, n_bytes, kDevice, stream);
+  const cudaError_t status = cudaMemPrefetchAsync(data, n_bytes, index, stream);
 #endif
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/api/backend.h"
+#include "kernels/api/cuda_devices.h"
 
 namespace lathe::kernels {
 
@@ -14,6 +15,9 @@ namespace lathe::kernels {
 std::vector<std::filesystem::path> cuda_module_places(const std::filesystem::path& program_folder);
 
 /// Like load_cuda_backend(), with the driver's library and the paths given. An opened module stays open.
-LoadedBackend load_cuda_module(const std::string& driver, const std::vector<std::filesystem::path>& places, int n_threads);
+LoadedBackend load_cuda_module(const std::string& driver, const std::vector<std::filesystem::path>& places, int device,
+                               int n_threads);
+/// Like list_cuda_devices(), with the driver's library and the paths given.
+CudaDevices list_devices_of_module(const std::string& driver, const std::vector<std::filesystem::path>& places);
 
 }  // namespace lathe::kernels

@@ -22,7 +22,7 @@ Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with
                                     .max_model_len = options.max_model_len,
                                     .block_size = options.block_size,
                                     .n_blocks = options.n_blocks,
-                                    .max_rows = static_cast<int>(options.engine.max_num_batched_tokens),
+                                    .max_rows = static_cast<int>(engine::batched_tokens(options.engine)),
                                     .max_logit_rows = options.max_logit_rows,
                                     .window = options.window,
                                     .windows = options.windows};

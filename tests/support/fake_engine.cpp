@@ -86,6 +86,7 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.estimate.n_blocks = model.n_blocks;
   model_.estimate.max_model_len = model.max_model_len;
   model_.measured = model.measured;
+  model_.division = model.division;
   answer_with([this](const GenerateRequest& request) { return tokenizer_.decode(request.prompt_token_ids, true); });
   thread_ = std::jthread([this](std::stop_token stopping) { run(stopping); });
 }

@@ -35,6 +35,7 @@ struct FakeModel {
   std::optional<engine::EngineOptions> options;                    ///< as asked; fake_loader sets it
   std::optional<std::int64_t> default_max_tokens;                  ///< of generation_config.json
   std::optional<engine::MeasuredMemory> measured;                  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
+  std::optional<engine::DeviceDivision> division;                  ///< of a device
 };
 
 /// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.

@@ -76,7 +76,7 @@ std::unique_ptr<engine::Engine> make_engine(const LoaderScript& script, const en
                                     .max_model_len = harness.max_model_len,
                                     .block_size = harness.block_size,
                                     .n_blocks = harness.n_blocks,
-                                    .max_rows = static_cast<int>(options.max_num_batched_tokens),
+                                    .max_rows = static_cast<int>(engine::batched_tokens(options)),
                                     .max_logit_rows = harness.max_logit_rows};
   parts.runner = std::make_unique<FakeRunner>(limits, script.runner);
   return engine::make_engine_loop(std::move(parts));

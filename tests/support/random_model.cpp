@@ -22,12 +22,13 @@ Result<std::unique_ptr<ModelRunner>> random_model(std::unique_ptr<kernels::Backe
             Decoder::create(*backend, config, storage_of(form.quantization, form.dtype), config.max_position_embeddings));
   LATHE_TRY(const auto warnings, load_weights(decoder, *backend, checkpoint, plan, {}));
   LATHE_CHECK(warnings.empty());
-  return ModelRunner::create(std::move(backend), std::move(decoder), form.kv_dtype,
-                             {.vocab_size = config.vocab_size,
-                              .max_model_len = config.max_position_embeddings,
-                              .n_blocks = form.n_blocks * kSequences,
-                              .max_rows = form.max_rows,
-                              .max_logit_rows = form.max_rows});
+  RunnerLimits limits{.vocab_size = config.vocab_size,
+                      .max_model_len = config.max_position_embeddings,
+                      .n_blocks = form.n_blocks * kSequences,
+                      .max_rows = form.max_rows,
+                      .max_logit_rows = form.max_rows};
+  if (form.limits) limits = form.limits(*backend, config);
+  return ModelRunner::create(std::move(backend), std::move(decoder), form.kv_dtype, limits);
 }
 
 }  // namespace lathe::tests

@@ -2,6 +2,7 @@
 // A model with random weights of any config, on a given backend.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -14,6 +15,8 @@ struct RandomModelForm {
   kernels::Dtype dtype = kernels::Dtype::bf16, kv_dtype = kernels::Dtype::bf16;
   engine::EngineOptions quantization{};  ///< its options of quantization
   int n_blocks = 96, max_rows = 256;     ///< blocks of each of 16 sequences
+  /// Limits of the runner in place of these.
+  std::function<engine::RunnerLimits(const kernels::Backend&, const engine::ModelConfig&)> limits{};
 };
 
 /// The runner of the model, whose logits depend on the form alone, up to roundings of the backend. Errors: those of the

@@ -17,7 +17,9 @@ namespace lathe::tests {
 class WindowFixture {
  public:
   /// `load` says how loads go; `profile` is kept when it is given, so that a second window finds the first one's state.
-  explicit WindowFixture(FakeLoad load = {}, const QString& profile = {}) {
+  /// `devices`: those of the machine; empty: the real ones.
+  explicit WindowFixture(FakeLoad load = {}, const QString& profile = {}, std::vector<engine::DeviceInfo> devices = {})
+      : devices_(std::move(devices)) {
     const auto keep_engine = load.loaded;
     load.loaded = [this, keep_engine](FakeEngine& engine) {
       engine_ = &engine;
@@ -83,6 +85,7 @@ class WindowFixture {
     options.profile_dir = (profile.isEmpty() ? folder_.path() : profile).toStdString();
     options.log.to_stderr = false;
     options.loader = std::move(loader);
+    if (!devices_.empty()) options.devices = [devices = devices_] { return devices; };
     engine::Result<std::unique_ptr<app::Workbench>> made = app::Workbench::create(std::move(options));
     if (!made) qFatal("%s", made.error().message.c_str());
     workbench = std::move(*made);
@@ -95,6 +98,7 @@ class WindowFixture {
   }
 
   QTemporaryDir folder_;
+  std::vector<engine::DeviceInfo> devices_;
   std::atomic<FakeEngine*> engine_{nullptr};
 };
 

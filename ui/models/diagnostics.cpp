@@ -48,7 +48,7 @@ QString model_lines(const Bridge& bridge) {
          line("backend", QStringLiteral("%1, %2, %3, %4 threads")
                              .arg(of(model.backend), of(model.isa), of(model.device))
                              .arg(model.n_threads)) +
-         line("memory", memory_text(model)) +
+         line("memory", model.division ? of(engine::text_of(*model.division)) : memory_text(model)) +
          line("KV cache", QStringLiteral("%1 blocks, %2").arg(model.n_blocks).arg(of(model.kv_cache_dtype)));
 }
 

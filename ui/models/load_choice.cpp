@@ -176,7 +176,7 @@ void LoadChoice::inspect() {
 /// change the estimate.
 std::int64_t LoadChoice::returned_bytes() const {
   constexpr std::int64_t kStep = 16 << 20;
-  if (!bridge_.loaded()) return 0;
+  if (!bridge_.loaded() || !engine::is_same_device(bridge_.loaded()->options.device, options_.device)) return 0;
   const std::optional<engine::MeasuredMemory>& measured = bridge_.loaded()->measured;
   const std::int64_t buffers = bridge_.loaded()->memory.total();
   const std::optional<std::int64_t> now = measured ? engine::process_memory_bytes() : std::nullopt;

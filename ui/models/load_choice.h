@@ -50,7 +50,7 @@ class LoadChoice : public QObject {
   /// The reason why there is no estimate: the options contradict each other.
   const std::optional<engine::Error>& fit_error() const { return fit_error_; }
 
-  /// Memory that unloading the present model gives back. Units: bytes, rounded to 16 MiB.
+  /// Memory that unloading the present model gives back on the chosen device. Units: bytes, rounded to 16 MiB.
   std::int64_t returned_bytes() const;
   /// None unless the chosen model with these settings is the loaded one and the system reports the memory that it took.
   std::optional<MeasuredFit> measured() const;

@@ -102,6 +102,29 @@ QString loaded_text(const engine::LoadedModel& model) {
       .arg(weights_text(model), duration_text(model.load_ms));
 }
 
+QString device_text(const engine::DeviceInfo& device) {
+  const QString option = QString::fromStdString(device.option), name = QString::fromStdString(device.name);
+  QString text = option == QLatin1String("cpu") ? translated("Processor")
+                 : name.isEmpty()               ? option.toUpper()
+                                                : QStringLiteral("%1 %2").arg(option, name);
+  if (!device.why_not.empty()) return translated("%1, not available").arg(text);
+  if (device.total_bytes == 0) return text;
+  const Unit& unit = unit_of(static_cast<double>(device.total_bytes));
+  const QString total = in_unit(static_cast<double>(device.total_bytes), unit);
+  if (!device.free_bytes) return translated("%1, %2 %3").arg(text, total, QLatin1String(unit.name));
+  return translated("%1, %2 of %3 %4 free")
+      .arg(text, in_unit(static_cast<double>(*device.free_bytes), unit), total, QLatin1String(unit.name));
+}
+
+QString device_tip(const engine::DeviceInfo& device) {
+  QStringList lines;
+  if (!device.name.empty()) lines.append(QString::fromStdString(device.name));
+  if (!device.compute_capability.empty())
+    lines.append(translated("Compute capability %1").arg(QString::fromStdString(device.compute_capability)));
+  if (!device.why_not.empty()) lines.append(QString::fromStdString(device.why_not));
+  return lines.join(QLatin1Char('\n'));
+}
+
 QString family_text(const std::string& architecture) {
   QString family = QString::fromStdString(architecture).toLower();
   for (const char* tail : {"forcausallm", "lmheadmodel", "model"})

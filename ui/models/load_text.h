@@ -7,6 +7,7 @@
 #include "engine/api/checkpoint.h"
 #include "engine/api/engine.h"
 #include "engine/api/fit_fixes.h"
+#include "engine/api/machine.h"
 
 namespace lathe::ui {
 
@@ -26,6 +27,10 @@ QString stored_text(const engine::ModelInfo& info);
 QString weights_text(const engine::LoadedModel& model);
 /// "Loaded as INT8 g32 in 0.8 s from the cache"
 QString loaded_text(const engine::LoadedModel& model);
+/// "Processor, 11.2 of 15.6 GiB free", "cuda:0 NVIDIA H200, 124 of 140 GiB free", "CUDA, not available"
+QString device_text(const engine::DeviceInfo& device);
+/// The model name, the compute capability and the reason why the device cannot be chosen, a line each.
+QString device_tip(const engine::DeviceInfo& device);
 /// "LlamaForCausalLM" -> "llama"
 QString family_text(const std::string& architecture);
 /// What a change of one option does: "Context 2048", "4 sequences", "KV memory Auto", "Use BF16",

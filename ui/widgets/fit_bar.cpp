@@ -15,7 +15,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kBarTop = 27, kBar = 10, kLegendTop = 45, kLegendRow = 18, kHeight = 104, kFreeHeight = 66;
+constexpr int kBarTop = 27, kBar = 10, kLegendTop = 45, kLegendRow = 18, kHeight = 104, kHostRow = 16, kFreeHeight = 66;
 // Layout of the measured memory: a thin bar under the bar of the estimate, and a table with a row for each part, between a
 // heading and the sum.
 constexpr int kThinTop = 40, kThin = 4, kTableTop = 48, kTableRow = 17, kTableRows = 6;
@@ -56,6 +56,14 @@ std::array<Part, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
            {t.text3, QT_TRANSLATE_NOOP("FitBar", "Other"), fit.other}}};
 }
 
+/// What a load on a device takes of the host.
+QString host_text(const engine::FitEstimate& fit) {
+  const Scale scale = scale_of(static_cast<double>(std::max(fit.host, fit.host_free)));
+  return FitBar::tr("Host: %1 of %2 %3 free")
+      .arg(number(static_cast<double>(fit.host), scale), number(static_cast<double>(fit.host_free), scale),
+           QLatin1String(scale.name));
+}
+
 std::array<std::int64_t, 4> numbers_of(const engine::MemoryUse& use) {
   return {use.weights, use.kv, use.activations, use.other};
 }
@@ -89,7 +97,9 @@ FitBar::FitBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(th
   setFixedHeight(theme.px(kFreeHeight));
 }
 
-int FitBar::fit_height() const { return measured_ ? kTableTop + kTableRows * kTableRow + 22 : kHeight; }
+int FitBar::fit_height() const {
+  return (measured_ ? kTableTop + kTableRows * kTableRow + 22 : kHeight) + (host_.isEmpty() ? 0 : kHostRow);
+}
 
 QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? fit_height() : kFreeHeight)}; }
 
@@ -111,6 +121,7 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
     meaning_ = tr("%1 = %2 × %3")
                    .arg(meaning_, locale.toString(static_cast<qlonglong>(tokens / length)),
                         locale.toString(static_cast<qlonglong>(length)));
+  host_ = fit.host > 0 ? host_text(fit) : QString();
   const ChipMark mark = fit.verdict == engine::FitVerdict::unknown ? ChipMark::none : ChipMark::icon;
   chip_->set(chip_state(fit.verdict), mark, verdict_word(fit.verdict));
   chip_->show();
@@ -123,6 +134,7 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
 void FitBar::set_free(double available_bytes, double total_bytes, const QString& words) {
   fit_.reset();
   measured_.reset();
+  host_.clear();
   setToolTip(QString());
   available_ = available_bytes;
   total_ = total_bytes;
@@ -140,7 +152,8 @@ QString FitBar::words() const {
       tr("Memory %1 of %2 %3 free, %4. %5")
           .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale),
                QLatin1String(scale.name), chip_->word(), meaning_);
-  return measured_ ? tr("%1. %2").arg(estimate, measured_text()) : estimate;
+  const QString all = host_.isEmpty() ? estimate : QStringLiteral("%1. %2").arg(estimate, host_);
+  return measured_ ? tr("%1. %2").arg(all, measured_text()) : all;
 }
 
 QString FitBar::measured_text() const {
@@ -247,8 +260,12 @@ void FitBar::paint_fit(QPainter& painter) const {
   }
   painter.setFont(theme_.font(11));
   painter.setPen(t.text3);
-  draw_digits(painter, QRectF(0, theme_.px(fit_height() - 20), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter,
-              meaning_);
+  const int last = fit_height() - 20;
+  const auto line = [&](int top, const QString& words) {
+    draw_digits(painter, QRectF(0, theme_.px(top), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter, words);
+  };
+  line(host_.isEmpty() ? last : last - kHostRow, meaning_);
+  if (!host_.isEmpty()) line(last, host_);
 }
 
 /// Paints the measured memory on the scale and in the colours of the estimate above it.

@@ -95,9 +95,6 @@ void make_room(ModelCommand& command, const BenchPlan& plan, engine::EngineOptio
     command.print_note(
         fmt::format("{} streams, but max_num_seqs is {}: the remaining streams wait", n_streams, options.max_num_seqs));
   }
-  if (!command.given("max_num_batched_tokens")) {
-    options.max_num_batched_tokens = std::max<std::int64_t>(options.max_num_batched_tokens, options.max_num_seqs);
-  }
   if (!command.given("max_model_len")) options.max_model_len = context_of(plan);
 }
 

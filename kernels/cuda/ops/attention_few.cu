@@ -3,6 +3,7 @@
 // are merged in order by the block that has its last part. Source: Dao et al. 2023, Flash-Decoding.
 #include "kernels/cuda/ops/dependent_launch.cuh"
 #include "kernels/cuda/ops/few_products.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 #include "kernels/cuda/ops/tensor_form.cuh"
 
 namespace lathe::kernels::cuda {
@@ -286,7 +287,8 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
   constexpr int kBytes = FewMemory<kDim>::kBytes;
   static_assert(kBytes <= 227 << 10);
   const auto kernel = attend_items<T, kDim, kIsPlain>;
-  static const cudaError_t allowed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t allowed =
+      once_per_device([&] { return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes); });
   check(allowed, "setting the shared memory of attention");
   const int n_blocks = std::min(work.n_processors, work.n_items);
   launch_dependent(kernel, dim3(static_cast<unsigned>(n_blocks)), dim3(kFewBlock), kBytes, stream, out, prepared, q,

@@ -3,6 +3,7 @@
 // Source: Dao 2023, FlashAttention-2.
 #include "kernels/cuda/ops/attention_total.cuh"
 #include "kernels/cuda/ops/dependent_launch.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 #include "kernels/cuda/ops/tensor_attention.h"
 #include "kernels/cuda/ops/tensor_form.cuh"
 
@@ -122,8 +123,8 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
   constexpr std::size_t kBytes = kStages * 2 * WindowLayout<kDim>::kBytes + Total<kDim>::kBytes;
   static_assert(kBytes <= (std::size_t{227} << 10));
   const auto kernel = attend_tiles<T, kDim, kIsPlain>;
-  static const cudaError_t allowed =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kBytes));
+  const cudaError_t allowed = once_per_device(
+      [&] { return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kBytes)); });
   check(allowed, "setting the shared memory of attention");
   const int n_chunks = static_cast<int>(div_up(group, kPromptQueries));
   const auto n_blocks = static_cast<unsigned>(rows.n_tiles * layer.shape.n_kv_heads * n_chunks);

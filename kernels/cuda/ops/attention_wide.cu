@@ -4,6 +4,7 @@
 // Source: Dao 2023, FlashAttention-2; Shah et al. 2024, FlashAttention-3.
 #include "kernels/cuda/ops/attention_total.cuh"
 #include "kernels/cuda/ops/dependent_launch.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 #include "kernels/cuda/ops/tensor_attention.h"
 #include "kernels/cuda/ops/tensor_form.cuh"
 #include "kernels/cuda/ops/warpgroup.cuh"
@@ -215,7 +216,8 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
   constexpr int kBytes = WideMemory<kDim>::kBytes;
   static_assert(kBytes <= 227 << 10);
   const auto kernel = attend_wide_tiles<T, kDim, kIsPlain>;
-  static const cudaError_t allowed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
+  const cudaError_t allowed =
+      once_per_device([&] { return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes); });
   check(allowed, "setting the shared memory of attention");
   const int n_chunks = static_cast<int>(div_up(group, kWidePromptQueries));
   const auto n_blocks = static_cast<unsigned>(rows.n_tiles * layer.shape.n_kv_heads * n_chunks);
@@ -228,12 +230,11 @@ void launch(Stream stream, const Rows& out, const PreparedX& prepared, const Row
 bool has_warpgroup_attention(const KvShape& shape, const AttentionRows& rows) {
   if (!has_wgmma() || !is_wide_head(shape.head_dim) || !has_tensor_attention(shape, rows)) return false;
   // Without the instructions the kernel is empty and needs few registers.
-  static const bool has_code = [] {
+  return once_per_device([] {
     cudaFuncAttributes attributes{};
     check(cudaFuncGetAttributes(&attributes, attend_wide_tiles<__nv_bfloat16, 128, true>), "querying attention");
     return attributes.numRegs > 64;
-  }();
-  return has_code;
+  });
 }
 
 void attend_wide(Stream stream, const Rows& out, const PreparedX& prepared, const Rows& q, const KvLayer& layer,

@@ -11,6 +11,7 @@
 #include "kernels/cuda/ops/exact_weights.cuh"
 #include "kernels/cuda/ops/experts.h"
 #include "kernels/cuda/ops/mbarrier.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 
 namespace lathe::kernels::cuda {
 
@@ -318,11 +319,11 @@ void launch_experts(Stream stream, const PlacedRows& rows, const PreparedX& x, c
   for_forms(first.form, [&](auto form) {
     using F = decltype(form);
     const auto kernel = multiply_expert_rows<F, End>;
-    [[maybe_unused]] static const bool is_prepared = [&] {
+    once_per_device([&] {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ExpertSizes<F>::kSharedBytes),
             "setting the shared memory of a product");
       return true;
-    }();
+    });
     launch_dependent(kernel, static_cast<unsigned>(n_processors), ExpertSizes<F>::kThreads, ExpertSizes<F>::kSharedBytes,
                      stream, product, end);
   });

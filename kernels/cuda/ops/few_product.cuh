@@ -17,6 +17,7 @@
 #include "kernels/cuda/ops/few_ring.cuh"
 #include "kernels/cuda/ops/few_shape.cuh"
 #include "kernels/cuda/ops/launch.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 
 namespace lathe::kernels::cuda {
 
@@ -310,12 +311,11 @@ __global__ void __launch_bounds__(C::kThreads, 1)
 }
 
 inline int n_processors() {
-  static const int n = [] {
+  return once_per_device([] {
     int count = 0;
-    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0), "querying the device");
+    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, current_device()), "querying the device");
     return count;
-  }();
-  return n;
+  });
 }
 
 /// Launches multiply_few_rows(). `end`: what becomes of the totals.
@@ -323,11 +323,11 @@ template <class F, class C, class End>
 void launch_few(Stream stream, const FewProduct& product, const End& end) {
   using S = FewSizes<F, C>;
   const auto kernel = multiply_few_rows<F, C, End>;
-  [[maybe_unused]] static const bool is_prepared = [&] {
+  once_per_device([&] {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(S::kSharedBytes)),
           "setting the shared memory of a product");
     return true;
-  }();
+  });
   const auto n_groups = div_up(product.n_tiles, C::kTiles / End::kMatrices);
   const auto n_blocks = std::min<std::int64_t>(n_groups, n_processors());
   // Turns of bf16, which has one unit in a chunk, do not hold up one team.

@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/ops/launch.cuh"
 #include "kernels/cuda/ops/many_rows.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 #include "kernels/cuda/ops/wgmma.cuh"
 
 namespace lathe::kernels::cuda {
@@ -321,7 +322,7 @@ ManyRows many_rows(const ManyInput& in, int n_clusters) {
 
 template <class F, class S>
 void launch_many(Stream stream, const ManyInput& in, const StoreManyRows& end) {
-  static const int n_most_clusters = n_clusters_of_device<F, S>();
+  const int n_most_clusters = once_per_device([] { return n_clusters_of_device<F, S>(); });
   const ManyRows p = many_rows<F, S>(in, n_most_clusters);
   launch_dependent_clusters(multiply_many_rows<F, S>, dim3(static_cast<unsigned>(p.split.n_workers * S::kCluster)),
                             dim3(S::kThreads), S::kCluster, ManySizes<F, S>::kShared, stream, p, end);

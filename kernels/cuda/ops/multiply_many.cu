@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with many rows by wgmma, for each form of weights.
 #include "kernels/cuda/ops/many_product.cuh"
+#include "kernels/cuda/ops/once_per_device.cuh"
 
 namespace lathe::kernels::cuda {
 namespace {
@@ -19,7 +20,7 @@ int device_number(cudaDeviceAttr attribute) {
 
 /// True if wide tiles would leave half of the multiprocessors idle.
 bool needs_narrow(const MatrixLayout& layout, std::int64_t n_rows) {
-  static const int n_processors = device_number(cudaDevAttrMultiProcessorCount);
+  const int n_processors = once_per_device([] { return device_number(cudaDevAttrMultiProcessorCount); });
   return 2 * div_up(layout.n, Wide::kOutputs) * div_up(n_rows, Wide::kRows) <= n_processors;
 }
 
@@ -27,9 +28,9 @@ bool needs_narrow(const MatrixLayout& layout, std::int64_t n_rows) {
 
 bool has_wgmma() {
 #ifdef LATHE_HAS_SM_90A
-  static const bool has =
-      device_number(cudaDevAttrComputeCapabilityMajor) == 9 && device_number(cudaDevAttrComputeCapabilityMinor) == 0;
-  return has;
+  return once_per_device([] {
+    return device_number(cudaDevAttrComputeCapabilityMajor) == 9 && device_number(cudaDevAttrComputeCapabilityMinor) == 0;
+  });
 #else
   return false;
 #endif

@@ -11,6 +11,7 @@
 #include "kernels/api/backend.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/verify_has.h"
 
 namespace {
 
@@ -87,6 +88,7 @@ class CommandLineTest : public QObject {
   void bench_checks_its_numbers();
   void selftest_knows_the_instruction_sets();
   void a_device_is_there_or_it_is_said_what_is_missing();
+  void devices_are_listed();
   void roofline_knows_formats_and_rows();
   void a_missing_model_is_refused();
   void a_folder_without_config_is_refused();
@@ -332,22 +334,35 @@ void CommandLineTest::selftest_knows_the_instruction_sets() {
 
 void CommandLineTest::a_device_is_there_or_it_is_said_what_is_missing() {
   for (const std::string command : {"selftest", "roofline"}) {
-    const CliRun unknown = run_cli({command, "--device", "tpu"});
-    QVERIFY(unknown.code == 2);
-    QVERIFY2(unknown.err.find("tpu") != std::string::npos, unknown.err.c_str());
+    for (const std::string device : {"tpu", "cuda:", "cuda:x", "cuda:-0", "cpu:0"}) {
+      const CliRun unknown = run_cli({command, "--device", device});
+      QVERIFY(unknown.code == 2);
+      VERIFY_HAS(unknown.err, "device must be one of cpu|cuda|cuda:N, got \"" + device + "\"");
+    }
   }
   const CliRun load = run_cli({"complete", "--model", tiny_model_path(), "--device", "cuda", "--prompt", "Hello"});
-  if (lathe::kernels::load_cuda_backend(1).backend) {
+  if (lathe::kernels::load_cuda_backend(0, 1).backend) {
     QVERIFY2(load.code == 0, load.err.c_str());
     return;
   }
   QVERIFY(load.code != 0);
   QVERIFY2(load.err.find("device cuda is not available: ") != std::string::npos, load.err.c_str());
   for (const std::string command : {"selftest", "roofline"}) {
-    const CliRun run = run_cli({command, "--device", "cuda"});
+    const CliRun run = run_cli({command, "--device", "cuda:1"});
     QVERIFY(run.code == 2);
-    QVERIFY2(run.err.find("device cuda is not available: ") != std::string::npos, run.err.c_str());
+    QVERIFY2(run.err.find("device cuda:1 is not available: ") != std::string::npos, run.err.c_str());
   }
+}
+
+void CommandLineTest::devices_are_listed() {
+  const CliRun run = run_cli({"devices"});
+  QVERIFY(run.code == 0);
+  QVERIFY2(run.out.starts_with("cpu       ") && run.out.find("\ncuda") != std::string::npos, run.out.c_str());
+  const Json list = Json::parse(run_cli({"devices", "--json"}).out)["devices"];
+  QCOMPARE(list[0]["device"].get<std::string>(), std::string("cpu"));
+  QVERIFY(list[0]["available"].get<bool>() && list[0]["total_bytes"].get<std::int64_t>() > 0);
+  QVERIFY(list.size() >= 2);
+  QCOMPARE(list[1]["available"].get<bool>(), !list[1].contains("why_not"));
 }
 
 void CommandLineTest::roofline_knows_formats_and_rows() {

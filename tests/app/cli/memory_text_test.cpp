@@ -54,6 +54,24 @@ class MemoryTextTest : public QObject {
     QCOMPARE(json["estimated"]["kv_bytes"].get<std::int64_t>(), 16 * kMiB);
   }
 
+  void the_division_of_a_device_is_told() {
+    engine::LoadedModel model = model_of(false);
+    QVERIFY(!app::memory_json(model).contains("device"));
+    model.division = {.utilization = 0.5,
+                      .total = 4096 * kMiB,
+                      .others = 512 * kMiB,
+                      .model = 1024 * kMiB,
+                      .steps = 256 * kMiB,
+                      .kv = 768 * kMiB};
+    QCOMPARE(
+        app::memory_line(model),
+        std::string("Memory: 0.50 of 4.0 GiB of the device are 2.0: weights and work memory 1.0, the largest steps 0.2, "
+                    "KV cache 0.8; 0.5 are the driver's and other programs'"));
+    const auto device = app::memory_json(model)["device"];
+    QCOMPARE(device["gpu_memory_utilization"].get<double>(), 0.5);
+    QCOMPARE(device["steps_bytes"].get<std::int64_t>(), 256 * kMiB);
+  }
+
   void without_a_measurement_it_says_so() {
     QCOMPARE(app::memory_text(model_of(false)), std::string("memory 29.0 MiB estimated"));
     QVERIFY(has(app::memory_line(model_of(false)), "does not report"));

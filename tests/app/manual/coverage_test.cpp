@@ -129,7 +129,7 @@ std::vector<QStringList> lists_of_values(const QString& flag, std::string_view p
 /// Empty: the manual has a list of the option's values, and each list has all of them and no other.
 QString problem_of_values(const OptionDescriptor& option, std::span<const ManualPage> pages) {
   QStringList values;
-  for (const std::string_view value : lathe::engine::choices_of(option)) values.append(text_of(value));
+  for (const QString& value : QString::fromStdString(lathe::engine::named_choices(option)).split('|')) values.append(value);
   values.sort();
   bool any = false;
   for (const ManualPage& page : pages) {

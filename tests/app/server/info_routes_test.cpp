@@ -29,6 +29,7 @@ class InfoRoutesTest : public QObject {
   void detokenize_is_the_inverse();
   void S8_detokenize_checks_ids();
   void metrics_have_vllms_names();
+  void metrics_tell_the_share_of_a_device();
   void metrics_tell_of_layers_with_a_window();
   void metrics_are_prometheus_text();
   void kv_usage_is_zero_when_idle();
@@ -152,6 +153,15 @@ void InfoRoutesTest::metrics_have_vllms_names() {
                            "lathe:kv_cache_unfilled_token_steps_total"}) {
     QVERIFY2(text.find("\n" + std::string(name) + "{model_name=\"fake\",engine=\"0\"") != std::string::npos, name);
   }
+}
+
+void InfoRoutesTest::metrics_tell_the_share_of_a_device() {
+  QVERIFY(get("/metrics").body.find("gpu_memory_utilization") == std::string::npos);
+  ServerFixture::Options options;
+  options.model.division = engine::DeviceDivision{.utilization = 0.85, .total = 1 << 30};
+  fixture_ = std::make_unique<ServerFixture>(std::move(options));
+  QVERIFY(get("/metrics").body.find("enable_prefix_caching=\"True\",gpu_memory_utilization=\"0.85\"} 1") !=
+          std::string::npos);
 }
 
 void InfoRoutesTest::metrics_tell_of_layers_with_a_window() {

@@ -120,6 +120,11 @@ class ChoicesTest : public QObject {
     QVERIFY(parse_choice(option, "").has_value() && parse_choice(option, "cut").has_value());
     QVERIFY(!parse_choice(option, "fail|cut").has_value());
   }
+  void a_device_may_have_the_form_of_its_row() {
+    const OptionDescriptor& device = engine_option("device");
+    QCOMPARE(named_choices(device), std::string("cpu|cuda|cuda:N"));
+    QVERIFY(parse_choice(device, "cuda:7").has_value() && !parse_choice(device, "cuda:N").has_value());
+  }
   void an_instruction_set_may_be_left_out() {
     QVERIFY(may_be_empty(engine_option("isa")));
     QVERIFY(!choices_of(engine_option("isa")).empty() && choices_of(engine_option("isa")).front() == "scalar");

@@ -34,7 +34,7 @@ class OptionsTest : public QObject {
       QVERIFY(option.help.ends_with('.') && option.help.size() > 10);
       QCOMPARE(option.kind == OptionKind::choice, !choices_of(option).empty());
     }
-    QCOMPARE(names.size(), std::size_t{36});
+    QCOMPARE(names.size(), std::size_t{37});
   }
   void smoothquant_refuses_what_it_has_no_scales_for() {
     EngineOptions options = valid();
@@ -137,6 +137,21 @@ class OptionsTest : public QObject {
     QVERIFY(validate(options).error().message.find("63") != std::string::npos);
     options.max_num_batched_tokens = 64;
     QVERIFY(validate(options).has_value());
+  }
+  void a_step_has_more_tokens_on_a_device_where_nobody_says_otherwise() {
+    EngineOptions options = valid();
+    QCOMPARE(batched_tokens(options), std::int64_t{512});
+    for (const char* device : {"cuda", "cuda:1"}) {
+      options.device = device;
+      QCOMPARE(batched_tokens(options), std::int64_t{2048});
+    }
+    options.max_num_seqs = 4000;
+    QCOMPARE(batched_tokens(options), std::int64_t{4000});
+    QVERIFY(validate(options).has_value());
+    options.max_num_batched_tokens = 4096;
+    QCOMPARE(batched_tokens(options), std::int64_t{4096});
+    options.device = "cpu";
+    QCOMPARE(batched_tokens(options), std::int64_t{4096});
   }
   void a_batch_is_no_larger_than_what_may_run() {
     EngineOptions options = valid();

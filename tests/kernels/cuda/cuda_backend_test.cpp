@@ -17,7 +17,7 @@ class CudaBackendTest : public QObject {
 
  private Q_SLOTS:
   void initTestCase() {
-    LoadedBackend loaded = load_cuda_backend(0);
+    LoadedBackend loaded = load_cuda_backend(0, 0);
     if (!loaded.backend) QSKIP(("skipped: " + loaded.why_not).c_str());
     backend_ = std::move(loaded.backend);
   }
@@ -74,7 +74,7 @@ class CudaBackendTest : public QObject {
 
   void work_memory_is_what_was_said() {
     // One that has taken nothing yet, and rows enough for products with many rows, which need sums of x with zero points.
-    const LoadedBackend fresh = load_cuda_backend(0);
+    const LoadedBackend fresh = load_cuda_backend(0, 0);
     QVERIFY(fresh.backend);
     const StepShape shape{.format = WeightFormat::int4_g32_asym,
                           .n_rows = 256,

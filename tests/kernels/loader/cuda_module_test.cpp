@@ -34,19 +34,29 @@ class CudaModuleTest : public QObject {
 
  private Q_SLOTS:
   void without_a_driver_nothing_is_looked_for() {
-    const auto loaded = load_cuda_module("libnodriver.so.1", {}, 1);
+    const auto loaded = load_cuda_module("libnodriver.so.1", {}, 0, 1);
     QVERIFY2(says(loaded, "no NVIDIA driver: libnodriver.so.1"), loaded.why_not.c_str());
   }
 
+  void without_a_module_no_device_is_listed() {
+    const CudaDevices no_driver = list_devices_of_module("libnodriver.so.1", {});
+    QVERIFY(no_driver.devices.empty());
+    QVERIFY2(no_driver.why_not.find("no NVIDIA driver: libnodriver.so.1") != std::string::npos, no_driver.why_not.c_str());
+    const CudaDevices no_module = list_devices_of_module(kSomeLibrary, {"/nowhere/one.so"});
+    QVERIFY2(no_module.why_not.find("looked for /nowhere/one.so") != std::string::npos, no_module.why_not.c_str());
+    const CudaDevices here = list_cuda_devices();
+    QVERIFY(here.devices.empty() == !here.why_not.empty());
+  }
+
   void a_module_that_is_nowhere_is_named_with_its_places() {
-    const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", "/nowhere/two.so"}, 1);
+    const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", "/nowhere/two.so"}, 0, 1);
     QVERIFY2(says(loaded, "/nowhere/one.so, /nowhere/two.so"), loaded.why_not.c_str());
   }
 
   void what_is_no_library_is_not_opened() {
     const QTemporaryDir folder;
     const auto path = file_in(folder, "liblathe_cuda.so", "no library");
-    const auto loaded = load_cuda_module(kSomeLibrary, {path}, 1);
+    const auto loaded = load_cuda_module(kSomeLibrary, {path}, 0, 1);
     QVERIFY2(says(loaded, "cannot be opened"), loaded.why_not.c_str());
   }
 
@@ -54,7 +64,7 @@ class CudaModuleTest : public QObject {
     Dl_info found{};
     QVERIFY(dladdr(reinterpret_cast<void*>(&qVersion), &found) != 0);
     const std::filesystem::path library = std::filesystem::canonical(found.dli_fname);  // Qt's
-    const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", library}, 1);
+    const auto loaded = load_cuda_module(kSomeLibrary, {"/nowhere/one.so", library}, 0, 1);
     QVERIFY2(says(loaded, "is not a module of CUDA kernels"), loaded.why_not.c_str());
   }
 
@@ -69,7 +79,7 @@ class CudaModuleTest : public QObject {
   void a_module_of_another_build_is_refused() {
     const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
     if (!std::filesystem::exists(module_path)) {
-      const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 1);
+      const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 0, 1);
       QVERIFY2(says(loaded, "it is built only where nvcc is installed"), loaded.why_not.c_str());
       return;
     }
@@ -78,14 +88,14 @@ class CudaModuleTest : public QObject {
     const auto entry = reinterpret_cast<CudaEntry>(dlsym(module, kCudaEntryName));
     QVERIFY(entry != nullptr);
     char why[128] = {};
-    QVERIFY(entry("of another build", 1, why, sizeof why) == nullptr);
+    QVERIFY(entry("of another build", 0, 1, why, sizeof why) == nullptr);
     QCOMPARE(std::string(why), std::string("the module of CUDA kernels belongs to another build of Lathe"));
   }
 
   /// The module of this build has the right version: past that check, only a device can be missing.
   void the_module_of_this_build_fits() {
     const auto module_path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kCudaModuleName;
-    const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 1);
+    const auto loaded = load_cuda_module(kSomeLibrary, {module_path}, 0, 1);
     if (!std::filesystem::exists(module_path)) {
       QVERIFY2(says(loaded, "it is built only where nvcc is installed"), loaded.why_not.c_str());
       return;
@@ -95,7 +105,7 @@ class CudaModuleTest : public QObject {
   }
 
   void there_is_a_backend_or_a_reason() {
-    const auto loaded = load_cuda_backend(1);
+    const auto loaded = load_cuda_backend(0, 1);
     QVERIFY((loaded.backend == nullptr) == !loaded.why_not.empty());
     if (loaded.backend) QCOMPARE(loaded.backend->info().name, std::string("cuda"));
   }

@@ -41,19 +41,35 @@ void copy(void* to, const void* from, std::size_t n_bytes, cudaMemcpyKind kind) 
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = device().form().n_devices;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* index) {
-  *index = 0;
+  *index = FakeDevice::current();
   return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int index) {
+  if (!device().choose(index)) return cudaErrorInvalidDevice;
+  return status_of(!device().is_lost());
+}
+cudaError_t cudaDeviceGetPCIBusId(char* bus_id, int, int index) {
+  std::strcpy(bus_id, "0000:00:00.0");
+  bus_id[6] = static_cast<char>('0' + index);
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
+  *attributes = {};
+  attributes->device = device().device_of(data);
+  return attributes->device >= 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
+  if (index < 0 || index >= device().form().n_devices) return cudaErrorInvalidDevice;
   *properties = {};
+  properties->totalGlobalMem = device().form().n_bytes;
   std::strcpy(properties->name, "fake device");
   properties->major = device().form().major;
   properties->minor = device().form().minor;
@@ -102,6 +118,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 
 cudaError_t cudaMemset(void* data, int value, std::size_t n_bytes) {
   if (device().is_lost()) return cudaErrorIllegalAddress;
+  if (device().device_of(data) != FakeDevice::current()) return cudaErrorInvalidValue;
   try {
     std::memset(FakeDevice::elements(static_cast<std::byte*>(data), static_cast<std::int64_t>(n_bytes)), value, n_bytes);
   } catch (const lathe::tests::DeviceFault&) {
@@ -109,7 +126,8 @@ cudaError_t cudaMemset(void* data, int value, std::size_t n_bytes) {
   }
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n_bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n_bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (device().device_of(stream) != FakeDevice::current()) return cudaErrorInvalidResourceHandle;
   return status_of(device().launch("copy", [=] { copy(to, from, n_bytes, kind); }));
 }
 /// All memory is the host's: there is nothing to move.
@@ -119,7 +137,8 @@ cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsi
 cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t) { return cudaSuccess; }
 #endif
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                              std::size_t height, cudaMemcpyKind kind, cudaStream_t) {
+                              std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (device().device_of(stream) != FakeDevice::current()) return cudaErrorInvalidResourceHandle;
   if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
   return status_of(device().launch("copy of rows", [=] {
     for (std::size_t row = 0; row < height; ++row)
@@ -129,8 +148,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  static int one;
-  *stream = reinterpret_cast<cudaStream_t>(&one);
+  *stream = device().stream();
   return flags == cudaStreamNonBlocking ? status_of(!device().is_lost()) : cudaErrorInvalidValue;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return status_of(device().synchronize()); }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeDevice: a CUDA device in memory of the host, whose functions of the runtime are in cuda_runtime.cpp and whose kernels
-// are plain loops. It runs work as late as CUDA allows, and finds accesses outside of allocated memory.
+// FakeDevice: CUDA devices in memory of the host, whose functions of the runtime are in cuda_runtime.cpp and whose kernels
+// are plain loops. They run work as late as CUDA allows, and find accesses outside of allocated memory, in the memory of
+// another device, and calls of a thread that did not choose the device.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +22,7 @@ struct DeviceForm {
   int major = 9, minor = 0;  ///< compute capability
   int n_processors = 132;
   std::size_t n_bytes = std::size_t{8} << 30;
+  int n_devices = 1;  ///< devices of this form
 };
 
 /// Keeps copies and kernels of streams until the host waits for them, and runs them then in order. New memory is filled
@@ -28,18 +31,27 @@ class FakeDevice {
  public:
   enum class Memory : std::uint8_t { device, managed, page_locked };
 
-  /// The one device, which cuda_runtime.cpp and kernels use.
+  /// The devices, which cuda_runtime.cpp and kernels use.
   static FakeDevice& instance();
 
   /// A new device. Requires: all memory of the old one is freed.
   void begin(const DeviceForm& form);
   const DeviceForm& form() const { return form_; }
+  /// Index of the calling thread's device: 0 until the thread chooses another one. False: there is no such device.
+  static int current() { return current_; }
+  bool choose(int index);
+  /// The stream of the current device, and the device of a stream.
+  CUstream_st* stream();
+  int device_of(const CUstream_st* stream) const;
 
   /// Null if no memory is left, or if fail_allocation() says so.
   void* allocate(std::size_t n_bytes, Memory kind);
   /// False if it is no allocation of that kind.
   bool free(void* data, bool is_page_locked);
-  std::size_t free_bytes() const { return form_.n_bytes - n_used_; }
+  /// Of the current device.
+  std::size_t free_bytes() const { return form_.n_bytes - n_used_[static_cast<std::size_t>(current())]; }
+  /// Device of an allocation; -1: it is none.
+  int device_of(const void* data) const;
   std::size_t n_buffers() const { return buffers_.size(); }
   /// Lets the n-th allocation from now on (from 1) fail, or none if n is 0.
   void fail_allocation(std::int64_t n) { failing_ = n == 0 ? -1 : n_allocated_ + n; }
@@ -72,16 +84,23 @@ class FakeDevice {
   struct Range {
     std::size_t n_bytes = 0;
     Memory kind = Memory::device;
+    int device = 0;
   };
   struct Work {
     const char* name;
+    int device;
     std::function<void()> run;
   };
   void require_range(const void* data, std::size_t n_bytes, std::size_t alignment) const;
 
+  static constexpr std::size_t kMostDevices = 8;
+  static thread_local int current_;
+
   DeviceForm form_;
   std::map<const std::byte*, Range> buffers_;
-  std::size_t n_used_ = 0;
+  std::array<std::size_t, kMostDevices> n_used_{};
+  std::array<char, kMostDevices> streams_{};
+  int working_ = -1;  ///< device whose work runs; -1: none
   std::vector<Work> queue_;
   std::vector<std::string> violations_;
   std::map<std::string, std::int64_t> launches_;
@@ -98,7 +117,8 @@ inline void require(bool is_met, const char* what) {
   if (!is_met) throw DeviceFault{what};
 }
 
-/// Adds a kernel to the stream. Errors: throws DeviceFailure if the device is lost, as a launch does.
+/// Adds a kernel to the stream. Errors: throws DeviceFailure if the device is lost or is not the current one, as a launch
+/// does.
 void launch_kernel(CUstream_st* stream, const char* name, std::function<void()> kernel);
 
 }  // namespace lathe::tests

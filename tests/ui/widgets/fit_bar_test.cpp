@@ -88,6 +88,22 @@ class FitBarTest : public QObject {
     QVERIFY(!shown.bar.words().contains("Measured") && shown.bar.height() < plain);
   }
 
+  void a_load_on_a_device_takes_memory_of_the_host_too() {
+    Bar shown;
+    engine::FitEstimate fit = estimate_of(kMiB);
+    shown.bar.set_fit(fit, 16, 4096);
+    const int plain = shown.bar.height();
+    QVERIFY(!shown.bar.words().contains("Host"));
+    fit.host = 96 * kMiB;
+    fit.host_free = 2048 * kMiB;
+    shown.bar.set_fit(fit, 16, 4096);
+    QVERIFY2(shown.bar.words().endsWith("Host: 0.1 of 2.0 GiB free"), qPrintable(shown.bar.words()));
+    QVERIFY(shown.bar.height() > plain);
+    QVERIFY(shown.has_color(shown.theme.tokens().text3, plain - 4, plain + 12));
+    shown.bar.set_free(1e9, 2e9, {});
+    QVERIFY(!shown.bar.words().contains("Host") && shown.bar.height() < plain);
+  }
+
   void sums_are_in_one_unit() {
     Bar shown;
     shown.bar.set_fit(estimate_of(64 * kMiB), 16, 4096, engine::MemoryUse{120 * 64 * kMiB, 0, 0, 0});

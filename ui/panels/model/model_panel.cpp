@@ -51,7 +51,10 @@ class ModelPanel final : public Panel {
     refresh();
   }
 
-  void came_into_view() override { refresh(); }
+  void came_into_view() override {
+    refresh();
+    form_->list_devices();
+  }
 
  private:
   void connect_actions() {
@@ -181,6 +184,8 @@ class ModelPanel final : public Panel {
     QString numbers = error != nullptr ? QString::fromStdString(error->message) : QString();
     if (error == nullptr) {
       numbers = tr("Needs %1, %2 free").arg(bytes_text(load.fit()->total()), bytes_text(load.fit()->free));
+      if (load.fit()->lacks_host())
+        numbers = tr("Needs %1 of the host, %2 free").arg(bytes_text(load.fit()->host), bytes_text(load.fit()->host_free));
       numbers += load.fit()->returned > 0 ? tr(" once the loaded model is released.") : QStringLiteral(".");
     }
     std::vector<InlineMessage::Button> buttons;

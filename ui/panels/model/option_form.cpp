@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/model/option_form.h"
 
+#include <QAbstractItemView>
 #include <QLocale>
 #include <QSignalBlocker>
+#include <QStandardItemModel>
 #include <QThread>
 
 #include "ui/models/counted.h"
@@ -143,9 +145,9 @@ void OptionForm::add_parser(Section& section, const char* option, const QString&
   add_combo(section, option, label, words, values);
 }
 
-FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label) {
+FormRow* OptionForm::add_share(Section& section, const char* option, const QString& label, double least) {
   constexpr double kStep = 0.05;
-  auto* control = new SliderSpin(context_.theme, QStringLiteral("model.") + QLatin1String(option), 0, 1, kStep, 2,
+  auto* control = new SliderSpin(context_.theme, QStringLiteral("model.") + QLatin1String(option), least, 1, kStep, 2,
                                  SliderScale::linear, &section);
   FormRow* row = add_row(section, option, label, control);
   connect(control, &SliderSpin::edited, this, [this, option](double share) { write(option, QString::number(share)); });
@@ -160,6 +162,7 @@ void OptionForm::make_basic() {
   make_context(*section);
   make_weights(*section);
   make_quantization(*section);
+  make_device(*section);
   make_compute(*section);
 }
 
@@ -265,7 +268,49 @@ void OptionForm::make_compute(Section& section) {
     isa_words.append(tr("CPU, %1").arg(isa_words_of(name)));
     isa_values.append(name);
   }
-  add_combo(section, "isa", tr("Device"), isa_words, isa_values);
+  FormRow* isa = add_combo(section, "isa", tr("Instructions"), isa_words, isa_values);
+  readers_.push_back([this, isa] { isa->setVisible(value("device") == QLatin1String("cpu")); });
+}
+
+/// Adds the list of processors and cards. What cannot be chosen is shown with the reason.
+void OptionForm::make_device(Section& section) {
+  device_ = make_choice(&section);
+  add_row(section, "device", tr("Device"), device_);
+  show_devices({{.option = "cpu"}});
+  connect(device_, &QComboBox::activated, this, [this](int index) {
+    const QString chosen = device_->itemData(index).toString();
+    if (chosen != QLatin1String("cpu")) write("isa", {});  // instruction sets are those of processors
+    write("device", chosen);
+  });
+  readers_.push_back([this] { select_device(); });
+}
+
+void OptionForm::list_devices() {
+  context_.background.run(
+      this, [&workbench = context_.workbench] { return workbench.devices(); },
+      [this](const std::vector<engine::DeviceInfo>& devices) { show_devices(devices); });
+}
+
+void OptionForm::show_devices(const std::vector<engine::DeviceInfo>& devices) {
+  device_->clear();
+  for (const engine::DeviceInfo& device : devices) {
+    device_->addItem(device_text(device), QString::fromStdString(device.option));
+    auto* const item = qobject_cast<QStandardItemModel*>(device_->model())->item(device_->count() - 1);
+    item->setEnabled(device.why_not.empty());
+    item->setToolTip(device_tip(device));
+  }
+  device_->view()->setMinimumWidth(device_->view()->sizeHintForColumn(0) + context_.theme.px(24));
+  select_device();
+}
+
+/// Selects the device of the options, which may be one that is not there.
+void OptionForm::select_device() {
+  const std::string chosen = context_.load.options().device;
+  for (int i = 0; i < device_->count(); ++i) {
+    if (engine::is_same_device(device_->itemData(i).toString().toStdString(), chosen)) return device_->setCurrentIndex(i);
+  }
+  device_->addItem(QString::fromStdString(chosen), QString::fromStdString(chosen));
+  device_->setCurrentIndex(device_->count() - 1);
 }
 
 void OptionForm::make_serving() {
@@ -279,9 +324,18 @@ void OptionForm::make_serving() {
   connect(blocks, &Segmented::chosen, this, [this, sizes](int index) { write("block_size", sizes[index]); });
   readers_.push_back([this, blocks, sizes] { blocks->set_current(static_cast<int>(sizes.indexOf(value("block_size")))); });
   make_kv_memory(*section);
+  constexpr double kLeastShare = 0.05;
+  FormRow* share = add_share(*section, "gpu_memory_utilization", tr("GPU share"), kLeastShare);
+  readers_.push_back(
+      [this, share] { share->setVisible(engine::why_idle(context_.load.options(), "gpu_memory_utilization").empty()); });
   make_policy(*section);
   add_spin(*section, "max_num_seqs", tr("Max sequences"), {});
-  add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), {});
+  auto* const batch = add_spin(*section, "max_num_batched_tokens", tr("Batch tokens"), tr("Auto"))->findChild<QSpinBox*>();
+  readers_.push_back([this, batch] {
+    engine::EngineOptions automatic = context_.load.options();
+    automatic.max_num_batched_tokens = 0;
+    batch->setSpecialValueText(tr("Auto (%1)").arg(QLocale().toString(qlonglong{engine::batched_tokens(automatic)})));
+  });
   add_switch(*section, "enable_chunked_prefill", tr("Chunked prefill"));
   FormRow* target = add_spin(*section, "target_itl_ms", tr("Target step, ms"), tr("None"));
   readers_.push_back([this, target] { target->setVisible(value("enable_chunked_prefill") == QLatin1String("true")); });

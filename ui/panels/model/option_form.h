@@ -23,6 +23,8 @@ class OptionForm : public QWidget {
  public:
   OptionForm(const PanelContext& context, QWidget* parent);
   void refresh();
+  /// Asks which devices there are, in the background, and shows them.
+  void list_devices();
 
  private:
   void make_basic();
@@ -30,6 +32,9 @@ class OptionForm : public QWidget {
   void make_weights(Section& section);
   void make_quantization(Section& section);
   void make_compute(Section& section);
+  void make_device(Section& section);
+  void show_devices(const std::vector<engine::DeviceInfo>& devices);
+  void select_device();
   void make_serving();
   void make_policy(Section& section);
   void make_kv_memory(Section& section);
@@ -37,8 +42,8 @@ class OptionForm : public QWidget {
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);
   FormRow* add_spin(Section& section, const char* option, const QString& label, const QString& special);
   void add_parser(Section& section, const char* option, const QString& label);
-  /// Adds a row for a number between 0 and 1.
-  FormRow* add_share(Section& section, const char* option, const QString& label);
+  /// Adds a row for a number between `least` and 1.
+  FormRow* add_share(Section& section, const char* option, const QString& label, double least = 0);
   FormRow* add_switch(Section& section, const char* option, const QString& label);
   FormRow* add_combo(Section& section, const char* option, const QString& label, const QStringList& words,
                      const QStringList& values);
@@ -50,6 +55,7 @@ class OptionForm : public QWidget {
   std::vector<FormRow*> rows_;
   std::vector<std::function<void()>> readers_;
   Section* rest_ = nullptr;
+  QComboBox* device_ = nullptr;
 };
 
 }  // namespace lathe::ui

@@ -282,7 +282,7 @@ void make_room(SweepPlan& plan, bool raise_seqs, bool raise_batched_tokens) {
     for (const std::string& value : variable.values) most = std::max<std::int64_t>(most, std::atoll(value.c_str()));
   }
   if (raise_seqs) plan.options.max_num_seqs = std::max(plan.options.max_num_seqs, std::min(most, most_seqs));
-  if (raise_batched_tokens)
+  if (raise_batched_tokens && plan.options.max_num_batched_tokens > 0)
     plan.options.max_num_batched_tokens = std::max(plan.options.max_num_batched_tokens, plan.options.max_num_seqs);
 }
 

@@ -159,9 +159,10 @@ std::string engine_metrics(const engine::Engine& engine, const std::string& serv
   }
   for (const HistogramMetric& metric : kHistograms) text.histogram(metric, (*snapshot).*metric.histogram);
   text.head("vllm:cache_config_info", "How the KV cache was set up.", "gauge");
-  const auto config = fmt::format("block_size=\"{}\",num_gpu_blocks=\"{}\",cache_dtype=\"{}\",enable_prefix_caching=\"{}\"",
-                                  snapshot->block_size, snapshot->n_blocks, label_value(model.kv_cache_dtype),
-                                  model.options.enable_prefix_caching ? "True" : "False");
+  auto config = fmt::format("block_size=\"{}\",num_gpu_blocks=\"{}\",cache_dtype=\"{}\",enable_prefix_caching=\"{}\"",
+                            snapshot->block_size, snapshot->n_blocks, label_value(model.kv_cache_dtype),
+                            model.options.enable_prefix_caching ? "True" : "False");
+  if (model.division) config += fmt::format(",gpu_memory_utilization=\"{}\"", model.division->utilization);
   text.sample("vllm:cache_config_info", config, 1);
   return text.take();
 }

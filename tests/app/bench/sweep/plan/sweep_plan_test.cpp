@@ -58,6 +58,12 @@ class SweepPlanTest : public QObject {
     QVERIFY(check_values(plan_of({{"logit_bias", {"5:1", "{5:1,6:-2}"}}, {"stop_token_ids", {"[1,2]", "[]"}}})).has_value());
   }
 
+  void the_devices_of_a_machine_may_vary() {
+    QVERIFY(check_values(plan_of({{"device", {"cpu", "cuda", "cuda:1"}}})).has_value());
+    const auto refused = check_values(plan_of({{"device", {"cpu", "cuda:x"}}}));
+    QVERIFY(!refused && refused.error().message.find("one of cpu|cuda|cuda:N") != std::string::npos);
+  }
+
   void what_is_no_variable_is_refused() {
     for (const char* text :
          {"", "=1", "name", "a=", "a=1,,2", "a=1:2", "a=1:2:0", "a=1:2:*1", "a=0:2:*2", "a=x:2:1", "a=0:1e9:1"}) {
