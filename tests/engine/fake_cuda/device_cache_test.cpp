@@ -179,7 +179,8 @@ class DeviceCacheTest : public QObject {
 
   /// Memory of the host is counted apart.
   void the_estimate_is_of_the_device_and_of_the_host() {
-    Result<Loaded> loaded = load(options_of(0.25));
+    const EngineOptions options = options_of(0.25);
+    Result<Loaded> loaded = load(options);
     QVERIFY(loaded.has_value());
     FitEstimate estimate = loaded->plan.estimate;
     QCOMPARE(estimate.free, loaded->plan.budget);
