@@ -91,7 +91,7 @@ struct FitEstimate {
   std::int64_t weights = 0, kv = 0, activations = 0, other = 0;
   std::int64_t free = 0;      ///< memory free now, plus `returned`
   std::int64_t returned = 0;  ///< memory that unloading the present model will free
-  /// Of a load on a device, whose memory the other numbers are of: memory of the host that it takes, and what is free there.
+  /// Memory of the host that a load on a device takes, and what is free there; the other numbers are then of the device.
   std::int64_t host = 0, host_free = 0;
   std::int64_t n_blocks = 0, max_model_len = 0;
   std::vector<FitWindow> windows{};  ///< window layers, in addition to n_blocks, which all other layers have

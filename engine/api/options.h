@@ -121,7 +121,7 @@ std::string get_option(const EngineOptions& options, std::string_view name);
 Result<void> validate(const EngineOptions& options);
 
 /// Tokens that one step computes at most: max_num_batched_tokens; if it is 0, 512 on processors and 2048 on a device, which
-/// reads a long prompt several times as fast in steps of that size, but at least max_num_seqs.
+/// multiplies few rows hardly faster than many, but at least max_num_seqs.
 std::int64_t batched_tokens(const EngineOptions& options);
 
 /// Reason why the option has no effect with the values of the others: "it is of policy dynamic"; empty: it may have one.

@@ -216,7 +216,7 @@ class MemoryPlanner {
   }
 
   /// Bytes of the host that a load on a device takes: two of the largest tensors in f32 on their way to the device,
-  /// page-locked memory for the logits of a step, and the books of the blocks.
+  /// page-locked memory for the logits of a step, and the entries of the block pool.
   std::int64_t host_bytes() const {
     constexpr std::int64_t kBytesOfBlock = 64, kFloat = sizeof(float);
     const std::int64_t widest = std::max({config_.vocab_size, config_.intermediate_size, config_.q_size()});

@@ -34,9 +34,9 @@ struct MemoryPlan {
   std::vector<std::string> warnings;
 };
 
-/// Most blocks that a KV cache gets where nobody asks for a number: 16 million tokens in blocks of 16. The books of the
-/// blocks are in memory of the host.
-inline constexpr std::int64_t kMostAutomaticBlocks = std::int64_t{1} << 20;
+/// Most blocks that a KV cache gets where nobody asks for a number: 4 million tokens in blocks of 16. The entries of
+/// the block pool are in memory of the host.
+inline constexpr std::int64_t kMostAutomaticBlocks = std::int64_t{1} << 18;
 
 /// Plans a load. `free`: bytes that may be allocated; nothing: unknown, and then the verdict is unknown too.
 /// Errors: invalid_argument, with values, when options contradict each other or the model.

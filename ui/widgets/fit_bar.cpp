@@ -56,7 +56,7 @@ std::array<Part, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
            {t.text3, QT_TRANSLATE_NOOP("FitBar", "Other"), fit.other}}};
 }
 
-/// What a load on a device takes of the host.
+/// Text about the memory of the host that a load on a device takes.
 QString host_text(const engine::FitEstimate& fit) {
   const Scale scale = scale_of(static_cast<double>(std::max(fit.host, fit.host_free)));
   return FitBar::tr("Host: %1 of %2 %3 free")

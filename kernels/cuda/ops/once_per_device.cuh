@@ -18,8 +18,8 @@ inline int current_device() {
   return device;
 }
 
-/// The result of make() for the thread's current device, which is computed once. Requires: `make` is a lambda, whose type
-/// stands for one place of the program. Errors: those of make(), which is then called again the next time.
+/// The result of make() for the thread's current device, which is computed once. Requires: `make` is a lambda, which has
+/// a type of its own at each place of the program. Errors: those of make(), which is then called again the next time.
 template <class Make>
 auto once_per_device(const Make& make) {
   struct Slot {

@@ -190,7 +190,7 @@ class DeviceCacheTest : public QObject {
     loaded->plan.estimate.host_free = 1;
     const Result<void> fits = loaded->fits(options);
     QVERIFY(!fits);
-    VERIFY_HAS(fits.error().message, "needs 0.01 GiB of the host's memory, but only 0.00 GiB is free there");
+    VERIFY_HAS(fits.error().message, "needs 0.00 GiB of the host's memory, but only 0.00 GiB is free there");
   }
 
   void memory_that_other_programs_have_is_no_budget() {
@@ -204,7 +204,7 @@ class DeviceCacheTest : public QObject {
     VERIFY_HAS(fits.error().message,
                "asks for 0.31 GiB of the device, but only 0.18 GiB is free. End other programs that use the device, lower "
                "gpu_memory_utilization to 0.28, or set kv_cache_memory_bytes");
-    // Who loads anyway gets what is free.
+    // A load all the same gets what is free.
     const Result<DeviceDivision> division = loaded->size_cache(options);
     QVERIFY2(division.has_value(), division ? "" : division.error().message.c_str());
     QCOMPARE(division->others, kReserve + static_cast<std::int64_t>(200 * kMib));

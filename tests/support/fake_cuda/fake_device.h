@@ -48,7 +48,7 @@ class FakeDevice {
   void* allocate(std::size_t n_bytes, Memory kind);
   /// False if it is no allocation of that kind.
   bool free(void* data, bool is_page_locked);
-  /// Of the current device.
+  /// Free memory of the current device.
   std::size_t free_bytes() const { return form_.n_bytes - n_used_[static_cast<std::size_t>(current())]; }
   /// Device of an allocation; -1: it is none.
   int device_of(const void* data) const;
