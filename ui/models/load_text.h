@@ -28,7 +28,7 @@ QString weights_text(const engine::LoadedModel& model);
 QString loaded_text(const engine::LoadedModel& model);
 /// "LlamaForCausalLM" -> "llama"
 QString family_text(const std::string& architecture);
-/// What a change of one option does: "Context 2048", "4 sequences", "KV memory Auto", "Use BF16",
+/// Describes a change of one option: "Context 2048", "4 sequences", "KV memory Auto", "Use BF16",
 /// "Quantize to INT8, groups of 32".
 QString fix_text(const engine::FitFix& fix);
 
