@@ -33,7 +33,7 @@ QString device_text(const engine::DeviceInfo& device);
 QString device_tip(const engine::DeviceInfo& device);
 /// "LlamaForCausalLM" -> "llama"
 QString family_text(const std::string& architecture);
-/// What a change of one option does: "Context 2048", "4 sequences", "KV memory Auto", "Use BF16",
+/// Describes a change of one option: "Context 2048", "4 sequences", "KV memory Auto", "Use BF16",
 /// "Quantize to INT8, groups of 32".
 QString fix_text(const engine::FitFix& fix);
 

@@ -25,7 +25,7 @@ class SweepCharts : public QWidget {
   /// Chooses the metrics for a plan: if the plan measures quality, the divergence over the speed; else chosen quality
   /// metrics are replaced by the usual ones.
   void choose_for(const app::SweepPlan& plan);
-  /// What the right chart shows.
+  /// The choice that the right chart shows.
   app::ChartChoice shown_chart() const;
   /// Sets the cell selected in the table, whose distribution is drawn stronger.
   void select_cell(std::optional<std::size_t> cell) { distribution_->select_cell(cell); }
