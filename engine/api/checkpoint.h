@@ -20,6 +20,7 @@ struct ModelInfo {
   std::string path;
   std::string name;          ///< name of the model: checkpoint_name()
   std::string architecture;  ///< "LlamaForCausalLM"
+  std::string whole;         ///< class of the larger model of which this is the text; empty: there is none
   std::string file_format;   ///< "safetensors"
   std::int64_t n_parameters = 0;
   std::int64_t file_bytes = 0;

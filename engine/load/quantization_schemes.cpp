@@ -7,6 +7,7 @@
 
 #include "engine/api/table.h"
 #include "engine/load/quantization_scheme.h"
+#include "engine/load/wrapped_text.h"
 
 namespace lathe::engine {
 
@@ -54,11 +55,10 @@ Result<QuantizationConfig> with_scheme(Json json, std::string where) {
               where);
 }
 
-/// Finds the quantization config: in config.json, in its text_config (models that also see), or in a scheme's own file.
+/// Finds the quantization config: in config.json, in the config of its text model, or in a scheme's own file.
 Result<QuantizationConfig> find_config(const ModelFolder& folder) {
   LATHE_TRY(const Json config, folder.read_json_if_present(kConfigFile));
-  const Json* places[] = {&config, nullptr};
-  if (const auto text = config.find("text_config"); text != config.end() && text->is_object()) places[1] = &*text;
+  const Json* const places[] = {&config, wrapped_text(config)};
   for (const Json* place : places) {
     for (const char* key : {"quantization_config", "compression_config"}) {
       if (place == nullptr || !place->contains(key) || (*place)[key].empty()) continue;

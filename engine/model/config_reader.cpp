@@ -48,8 +48,6 @@ constexpr std::array kKnobs = {
     Knob{"logits_scaling", "scaled logits", 1},
     Knob{"logit_scale", "scaled logits", 1},
     Knob{"is_encoder_decoder", "an encoder"},
-    Knob{"vision_config", "images"},
-    Knob{"audio_config", "sound"},
 };
 
 bool is_neutral(const Json& value, double neutral) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that DeepSeek-V2 and V3 share. Source: DeepSeek-AI 2024; Hugging Face transformers, DeepseekV2Config and
-// DeepseekV3Config.
+// The parts that DeepSeek-V2, V3 and the families after them share. Source: DeepSeek-AI 2024; Hugging Face transformers,
+// DeepseekV2Config and DeepseekV3Config.
 #pragma once
 
 #include "engine/model/standard_config.h"
@@ -40,10 +40,16 @@ inline constexpr auto kDeepseekTensors =
 /// Defaults of a generation's class in transformers, used where the file gives no value.
 struct DeepseekDefaults {
   std::int64_t n_positions = 0, n_experts = 0, top_k = 0, n_shared = 0, n_dense = 0;
-  double expert_scale = 1;
+  double expert_scale = 1, rms_norm_eps = 1e-6;
+  LatentConfig latent{.kv_rank = 512, .q_rank = 1536, .qk_nope_head_dim = 128, .qk_rope_head_dim = 64, .v_dim = 128};
 };
 /// Reads sizes, latent attention, RoPE, and which layers have experts.
 void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults);
+/// Reads routed and shared experts, and which layers have them: by `mlp_layer_types`, else from the first `n_dense` layers
+/// on. Requires: n_layers is set.
+void read_deepseek_experts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults);
+/// Reads the router of V3: sigmoids, a correction bias for the choice, groups by the sum of their best two.
+void read_sigmoid_router(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t topk_groups);
 /// Reads the groups of experts, of which a row uses the best topk_group.
 void read_expert_groups(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t top_k);
 

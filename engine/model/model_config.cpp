@@ -2,12 +2,12 @@
 #include "engine/model/model_config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "engine/load/unread_families.h"
 #include "engine/model/architectures.h"
 #include "engine/model/config_reader.h"
 #include "engine/model/text_config.h"
@@ -40,13 +40,27 @@ Result<std::string> declared_architecture(const Json& config) {
   return fail(ErrorCode::model_refused, "missing: architectures", std::string(kFile));
 }
 
-tl::unexpected<Error> unknown_architecture(const std::string& name, ConfigReader& reader) {
-  std::vector<std::string_view> known;
-  for (const Architecture* architecture : architectures()) known.push_back(architecture->name);
-  reader.note_unread_knobs();
-  std::string message = fmt::format("unknown architecture '{:.64}' (known: {})", name, fmt::join(known, ", "));
-  if (const auto unmet = reader.finish(); !unmet) message += "; it " + unmet.error().message;
-  return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: architectures", kFile));
+const UnreadFamily* unread_family_of(const Json& config) {
+  const auto type = config.find("model_type");
+  return type != config.end() && type->is_string() ? find_unread_family(type->get<std::string>()) : nullptr;
+}
+
+/// A larger model may use the text of a family that is read in another way.
+bool is_unread_whole(const Json& whole) { return !whole_name(whole).empty() && unread_family_of(whole) != nullptr; }
+
+/// `name`: the architecture that no family has; `whole`: the config around it.
+tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& whole, const Json& text) {
+  const std::string where = fmt::format("{}: architectures", kFile);
+  const std::string whole_class = whole_name(whole);
+  for (const Json* config : {&whole, &text}) {
+    const UnreadFamily* family = unread_family_of(*config);
+    if (family == nullptr && config == &text) family = find_unread_class(name);
+    if (family == nullptr) continue;
+    return fail(ErrorCode::model_refused, refusal_of(*family, whole_class.empty() ? name : whole_class), where);
+  }
+  const std::string of_whole = whole_class.empty() ? "" : fmt::format(" (the text of {:.64})", whole_class);
+  return fail(ErrorCode::model_refused,
+              fmt::format("'{:.64}'{} is not one of the model families that are read", name, of_whole), where);
 }
 
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
@@ -103,10 +117,11 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   const Architecture* architecture = find_architecture(name);
   const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
   if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
-  if (architecture == nullptr) return unknown_architecture(name, reader);
+  if (architecture == nullptr || is_unread_whole(whole)) return unknown_architecture(name, whole, json);
 
   ModelConfig config;
   config.architecture = architecture;
+  config.whole = whole_name(whole);
   architecture->read_config(reader, config);
   if (is_base) config.has_head = false;
   complete(config);

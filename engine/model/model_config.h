@@ -58,6 +58,7 @@ struct LayerConfig {
 
 struct ModelConfig {
   const Architecture* architecture = nullptr;
+  std::string whole;  ///< class of the larger model of which this is the text; empty: there is none
   std::int64_t vocab_size = 0, hidden_size = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0, head_dim = 0,
                intermediate_size = 0, max_position_embeddings = 0;
   NormConfig norm;
@@ -115,9 +116,9 @@ struct ModelConfig {
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };
 
-/// Reads a multimodal model's "text_config" in place of its whole config. Errors: model_refused: an unknown architecture
-/// with the settings that it would need, a faulty field with got and expected, or the list of missing and unsupported
-/// settings. `where` = "config.json: field".
+/// Reads the text model's part (text_config.h) of a larger model's config. Errors: model_refused: an architecture that is
+/// not read, with the part that it needs where that is known; a faulty field with got and expected, or the list of missing
+/// and unsupported settings. `where` = "config.json: field".
 Result<ModelConfig> read_model_config(const Json& config);
 
 }  // namespace lathe::engine

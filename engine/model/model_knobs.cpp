@@ -84,7 +84,8 @@ OrderedJson rope_json(const RopeConfig& rope) {
                       {"style", name_in(kRopeStyles, rope.style)},
                       {"scaling", name_of(rope.scaling)},
                       {"original_max_position_embeddings", unless_zero(rope.original_max_position_embeddings)},
-                      {"query_growth", unless_zero(rope.query_growth)}};
+                      {"query_growth", unless_zero(rope.query_growth)},
+                      {"grown_dim", unless_zero(rope.grown_dim)}};
   for (const RopeKnob& knob : kRopeKnobs) {
     if ((knob.scalings & of(rope.scaling)) != 0) json[std::string(knob.name)] = knob.value(rope);
   }

@@ -19,10 +19,12 @@ struct Spelling {
   std::string_view name;
   RopeScaling scaling;
 };
-constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none},    Spelling{"linear", RopeScaling::linear},
+constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none}, Spelling{"linear", RopeScaling::linear},
                                    Spelling{"dynamic", RopeScaling::dynamic}, Spelling{"llama3", RopeScaling::llama3},
-                                   Spelling{"yarn", RopeScaling::yarn},       Spelling{"longrope", RopeScaling::longrope},
-                                   Spelling{"su", RopeScaling::longrope}};
+                                   Spelling{"yarn", RopeScaling::yarn}, Spelling{"longrope", RopeScaling::longrope},
+                                   Spelling{"su", RopeScaling::longrope},
+                                   // Sections of the angles that images use; those of text are the plain ones.
+                                   Spelling{"mrope", RopeScaling::none}};
 
 /// Reads the fields of one RoPE from the object that holds them.
 class RopeFields {
@@ -159,6 +161,14 @@ std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, dou
   reader.fault("partial_rotary_factor",
                fmt::format("{:g} of head_dim {} is {}, expected an even number of 2 or more", factor, head_dim, dim));
   return 2;
+}
+
+void read_query_growth(ConfigReader& reader, RopeConfig& rope) {
+  const std::string object(rope_object(reader));
+  rope.query_growth = reader.number_or(object + ".llama_4_scaling_beta", 0, 0, 1e6);
+  if (rope.query_growth > 0 && rope.original_max_position_embeddings == 0) {
+    rope.original_max_position_embeddings = reader.integer(object + ".original_max_position_embeddings", 1, kMaxPositions);
+  }
 }
 
 RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::int64_t max_position_embeddings,

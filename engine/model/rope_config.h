@@ -43,6 +43,7 @@ struct RopeConfig {
   /// Growth of Q with its position: rotated values are multiplied by 1 + query_growth * ln(1 + floor(position /
   /// original_max_position_embeddings)).
   double query_growth = 0;
+  std::int64_t grown_dim = 0;  ///< values of a head of Q behind the rotated ones that grow as well; even
 };
 
 std::string_view name_of(RopeScaling scaling);  ///< "none", "linear", "llama3"
@@ -67,6 +68,8 @@ bool has_rope_object(ConfigReader& reader);
 /// layer to read ("full_attention"), where the file has a RoPE for each type.
 RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::int64_t max_position_embeddings,
                      std::string_view layer_type = {});
+/// Reads the growth of Q with its position: llama_4_scaling_beta of the RoPE object.
+void read_query_growth(ConfigReader& reader, RopeConfig& rope);
 /// Size of the rotated part of a head: head_dim times `factor`, or times the file's factor if there is one. Errors: a size
 /// of 0, or an odd one unless may_be_odd.
 std::int64_t partial_rotary_dim(ConfigReader& reader, std::int64_t head_dim, double factor, bool may_be_odd = false);

@@ -78,6 +78,13 @@ void read_llama_biases(ConfigReader& reader, ModelConfig& config) {
   config.mlp_bias = reader.boolean_or("mlp_bias", false);
 }
 
+void read_granite_factors(ConfigReader& reader, ModelConfig& config) {
+  config.embedding_multiplier = reader.number_or("embedding_multiplier", 1, 1e-6, 1e6);
+  config.residual_multiplier = reader.number_or("residual_multiplier", 1, 1e-6, 1e6);
+  config.attention_scale = reader.number_or("attention_multiplier", 1, 1e-6, 1e6);
+  config.logit_multiplier = 1 / reader.number_or("logits_scaling", 1, 1e-6, 1e6);
+}
+
 void norm_queries(ModelConfig& config, QkNorm place) {
   config.qk_norm = place;
   config.qk_norm_form = config.norm;
@@ -106,7 +113,8 @@ void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta) {
 }
 
 void read_partial_rope(ConfigReader& reader, ModelConfig& config, const PartialRope& usual) {
-  const RopeDefaults defaults{.rotary_dim = partial_rotary_dim(reader, config.head_dim, usual.factor, usual.may_be_odd),
+  const RopeDefaults defaults{.theta = usual.theta,
+                              .rotary_dim = partial_rotary_dim(reader, config.head_dim, usual.factor, usual.may_be_odd),
                               .style = usual.style,
                               .old_context = usual.old_context};
   config.ropes = {read_rope(reader, defaults, config.max_position_embeddings)};

@@ -101,6 +101,8 @@ void read_sizes(ConfigReader& reader, ModelConfig& config, const Defaults& defau
 void read_llama_parts(ConfigReader& reader, ModelConfig& config, const Defaults& defaults = {});
 /// Reads biases of attention and of the MLP, each by its own key; false where the file gives none.
 void read_llama_biases(ConfigReader& reader, ModelConfig& config);
+/// Reads Granite's factors of the embeddings, of the outputs of attention and MLP, of the scores and of the logits.
+void read_granite_factors(ConfigReader& reader, ModelConfig& config);
 /// Applies the form of the layers' norms to Q and K as well. Requires: config.norm is set.
 void norm_queries(ModelConfig& config, QkNorm place);
 
@@ -117,6 +119,7 @@ void read_whole_rope(ConfigReader& reader, ModelConfig& config, double theta = 1
 /// Default of RoPE on a part of the head, used where the file gives no value.
 struct PartialRope {
   double factor = 1;
+  double theta = 10000;
   kernels::RopeStyle style = kernels::RopeStyle::half;
   bool may_be_odd = false;  ///< the part may end within a pair, which is then rotated whole; else an odd part is a fault
   std::int64_t old_context = 0;  ///< original_max_position_embeddings; 0: max_position_embeddings

@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "engine/load/wrapped_text.h"
+#include "engine/model/text_aliases.h"
+
 namespace lathe::engine {
 namespace {
 
@@ -17,26 +20,48 @@ struct ClassSizes {
 };
 // Source: Hugging Face transformers, configuration_<family>.py.
 constexpr std::array kClassSizes = {
-    ClassSizes{"llama", 32000, 4096, 11008, 32, 32},      ClassSizes{"mistral", 32000, 4096, 14336, 32, 32},
-    ClassSizes{"mixtral", 32000, 4096, 14336, 32, 32},    ClassSizes{"ministral3", 131072, 4096, 14336, 34, 32},
-    ClassSizes{"qwen2", 151936, 4096, 22016, 32, 32},     ClassSizes{"qwen3", 151936, 4096, 22016, 32, 32},
-    ClassSizes{"qwen2_moe", 151936, 2048, 5632, 24, 16},  ClassSizes{"qwen3_moe", 151936, 2048, 6144, 24, 32},
-    ClassSizes{"gemma", 256000, 3072, 24576, 28, 16},     ClassSizes{"gemma2", 256000, 2304, 9216, 26, 8},
-    ClassSizes{"gemma3_text", 262208, 2304, 9216, 26, 8}, ClassSizes{"phi", 51200, 2048, 8192, 24, 32},
-    ClassSizes{"phi3", 32064, 3072, 8192, 32, 32},        ClassSizes{"cohere", 256000, 8192, 22528, 40, 64},
-    ClassSizes{"cohere2", 256000, 8192, 22528, 40, 64},   ClassSizes{"granite", 32000, 4096, 11008, 32, 32},
-    ClassSizes{"smollm3", 128256, 2048, 11008, 36, 16},   ClassSizes{"glm", 151552, 4096, 13696, 40, 32},
-    ClassSizes{"glm4", 151552, 4096, 13696, 40, 32},      ClassSizes{"olmo2", 50304, 4096, 11008, 32, 32},
-    ClassSizes{"stablelm", 50304, 2560, 6912, 32, 32},    ClassSizes{"starcoder2", 49152, 3072, 12288, 30, 24},
-    ClassSizes{"exaone4", 102400, 4096, 16384, 32, 32},
+    ClassSizes{"llama", 32000, 4096, 11008, 32, 32},       ClassSizes{"mistral", 32000, 4096, 14336, 32, 32},
+    ClassSizes{"mixtral", 32000, 4096, 14336, 32, 32},     ClassSizes{"ministral3", 131072, 4096, 14336, 34, 32},
+    ClassSizes{"qwen2", 151936, 4096, 22016, 32, 32},      ClassSizes{"qwen3", 151936, 4096, 22016, 32, 32},
+    ClassSizes{"qwen2_moe", 151936, 2048, 5632, 24, 16},   ClassSizes{"qwen3_moe", 151936, 2048, 6144, 24, 32},
+    ClassSizes{"gemma", 256000, 3072, 24576, 28, 16},      ClassSizes{"gemma2", 256000, 2304, 9216, 26, 8},
+    ClassSizes{"gemma3_text", 262208, 2304, 9216, 26, 8},  ClassSizes{"phi", 51200, 2048, 8192, 24, 32},
+    ClassSizes{"phi3", 32064, 3072, 8192, 32, 32},         ClassSizes{"cohere", 256000, 8192, 22528, 40, 64},
+    ClassSizes{"cohere2", 256000, 8192, 22528, 40, 64},    ClassSizes{"granite", 32000, 4096, 11008, 32, 32},
+    ClassSizes{"smollm3", 128256, 2048, 11008, 36, 16},    ClassSizes{"glm", 151552, 4096, 13696, 40, 32},
+    ClassSizes{"glm4", 151552, 4096, 13696, 40, 32},       ClassSizes{"olmo2", 50304, 4096, 11008, 32, 32},
+    ClassSizes{"stablelm", 50304, 2560, 6912, 32, 32},     ClassSizes{"starcoder2", 49152, 3072, 12288, 30, 24},
+    ClassSizes{"exaone4", 102400, 4096, 16384, 32, 32},    ClassSizes{"olmo3", 50304, 4096, 11008, 32, 32},
+    ClassSizes{"deepseek_v2", 32000, 4096, 11008, 32, 32}, ClassSizes{"deepseek_v3", 129280, 7168, 18432, 61, 128},
+    ClassSizes{"mistral4", 131072, 4096, 12288, 36, 32},   ClassSizes{"ministral", 32000, 4096, 14336, 32, 32},
+    ClassSizes{"glm4_moe", 151552, 4096, 10944, 46, 96},   ClassSizes{"glm4_moe_lite", 154880, 2048, 10240, 47, 20},
+    ClassSizes{"minimax_m2", 200064, 3072, 1536, 62, 48},
 };
 
-/// The text family of a multimodal model whose text_config does not name it.
+/// The text family of a larger model whose config does not name it.
 struct UsualText {
   std::string_view whole, text;
 };
-constexpr std::array kUsualTexts = {UsualText{"gemma3", "gemma3_text"}, UsualText{"llava", "llama"},
-                                    UsualText{"llava_next", "llama"}, UsualText{"mistral3", "mistral"}};
+// Source: Hugging Face transformers, sub_configs_defaults of configuration_<whole>.py.
+constexpr std::array kUsualTexts = {
+    UsualText{"gemma3", "gemma3_text"},
+    UsualText{"llava", "llama"},
+    UsualText{"llava_next", "llama"},
+    UsualText{"mistral3", "mistral"},
+    UsualText{"aya_vision", "cohere2"},
+    UsualText{"idefics2", "mistral"},
+    UsualText{"idefics3", "llama"},
+    UsualText{"internvl", "qwen2"},
+    UsualText{"kimi_k25", "deepseek_v3"},
+    UsualText{"llava_onevision", "qwen2"},
+    UsualText{"qwen2_audio", "qwen2"},
+    UsualText{"qwen2_vl", "qwen2_vl_text"},
+    UsualText{"qwen2_5_vl", "qwen2_5_vl_text"},
+    UsualText{"qwen3_vl", "qwen3_vl_text"},
+    UsualText{"smolvlm", "llama"},
+    UsualText{"qwen3_vl_moe", "qwen3_vl_moe_text"},
+    UsualText{"voxtral", "llama"},
+};
 
 std::string text_in(const Json& config, const char* key) {
   const auto found = config.find(key);
@@ -67,17 +92,45 @@ void fill_sizes(Json& text) {
   fill("num_attention_heads", sizes->num_attention_heads);
 }
 
+/// Replaces an alias by the name of its family, and adds the defaults of the alias's class.
+void resolve(Json& text, const TextAlias& alias) {
+  const Json defaults = Json::parse(alias.defaults);
+  for (const auto& [key, value] : defaults.items()) {
+    if (!text.contains(key)) text[key] = value;
+  }
+  text["model_type"] = alias.family;
+  text.erase("architectures");
+}
+
+/// The alias of a whole model that has the keys of its text at the top level; null for any other model.
+const TextAlias* flat_whole(const Json& config) {
+  const TextAlias* const alias = find_text_alias(text_in(config, "model_type"));
+  return alias != nullptr && alias->is_whole ? alias : nullptr;
+}
+
 }  // namespace
 
+std::string whole_name(const Json& config) {
+  if (wrapped_text(config) == nullptr && flat_whole(config) == nullptr) return {};
+  const auto list = config.find("architectures");
+  const bool has_name = list != config.end() && list->is_array() && !list->empty() && list->front().is_string();
+  return has_name ? list->front().get<std::string>() : text_in(config, "model_type");
+}
+
 Json text_part(const Json& config) {
-  const auto part = config.find("text_config");
-  if (part == config.end() || !part->is_object()) return config;
-  Json text = *part;
+  const Json* const part = wrapped_text(config);
+  Json text = part != nullptr ? *part : config;
+  if (part == nullptr) {
+    if (const TextAlias* const alias = flat_whole(config)) resolve(text, *alias);
+    return text;
+  }
   for (const char* key : {"tie_word_embeddings", "bos_token_id", "eos_token_id", "quantization_config", "auto_map"}) {
     if (config.contains(key) && !text.contains(key)) text[key] = config[key];
   }
   name_family(config, text);
-  fill_sizes(text);
+  const TextAlias* const alias = find_text_alias(text_in(text, "model_type"));
+  if (alias != nullptr) resolve(text, *alias);
+  else fill_sizes(text);
   return text;
 }
 

@@ -3,12 +3,19 @@
 // the classes of the families.
 #pragma once
 
+#include <string>
+
 #include "engine/api/json.h"
 
 namespace lathe::engine {
 
-/// Returns `text_config`, completed by the keys that only the outer config has and by its class's sizes, which transformers
-/// omits where they are the defaults. A config without `text_config` is returned unchanged.
+/// Returns the config of the text model, completed by the keys that only the outer config has and by its class's defaults,
+/// which transformers omits. Names of texts (text_aliases.h) become those of their families. Any other config is returned
+/// unchanged.
 Json text_part(const Json& config);
+
+/// Class of the model whose text the config describes: "Qwen3VLForConditionalGeneration". Empty: the text is the whole
+/// model.
+std::string whole_name(const Json& config);
 
 }  // namespace lathe::engine

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "engine/model/decoding_cause.h"
+#include "engine/model/left_out_tensors.h"
 #include "engine/model/tensor_layout.h"
 #include "kernels/api/coded_rows.h"
 
@@ -19,7 +20,6 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::size_t kMaxNamesInWarning = 8;
 /// Element types of weights that can be read without decoding.
 constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16, kernels::Dtype::bf16};
 
@@ -64,8 +64,9 @@ class WeightPlanner {
       : checkpoint_(checkpoint), config_(config), architecture_(*config.architecture) {}
 
   Result<WeightPlan> plan() {
-    settle_prefix();
+    plan_.prefix = find_prefix(checkpoint_, config_);
     settle_tie();
+    settle_stacks();
     for (const TensorName& name : architecture_.tensors) {
       if (&stored_name_of(name.role) == &name && !is_stored_as_other_roles(name.role)) LATHE_TRY_VOID(take_all(name));
     }
@@ -82,19 +83,29 @@ class WeightPlanner {
   /// The source of sizes, as messages name it.
   std::string_view config_file() const { return checkpoint_.file_format() == "gguf" ? "its metadata" : "config.json"; }
 
-  std::string name_of_role(WeightRole role) const {
-    return with_prefix(role, pattern_of(role, architecture_), plan_.prefix);
-  }
+  NamePrefix prefix() const { return {plan_.prefix.body, plan_.prefix.head}; }
+  std::string name_of_role(WeightRole role) const { return with_prefix(role, pattern_of(role, architecture_), prefix()); }
   /// True if the files have the tensor of a role that belongs to no layer: embeddings or head.
   bool is_stored(WeightRole role) const { return checkpoint_.find(name_of_role(role)) != nullptr; }
 
-  /// Takes the first prefix under which the embeddings are found, else the first of all.
-  void settle_prefix() {
-    for (const NamePrefix& prefix : architecture_.prefixes) {
-      plan_.prefix = prefix;
-      if (is_stored(WeightRole::embedding)) return;
+  /// Finds whether stacks of experts are [experts, inputs, outputs]: one of the two is never square.
+  void settle_stacks() {
+    for (const WeightRole role : {WeightRole::expert_gate_up, WeightRole::expert_down}) {
+      if (!config_.has_experts() || !is_named_by_architecture(role)) continue;
+      const TensorName& name = stored_name_of(role);
+      const StoredTensor* const tensor =
+          checkpoint_.find(with_prefix(role, tensor_name(name.pattern, first_layer_of(role), 0), prefix()));
+      const std::vector<std::int64_t> plain = shape_of(role, config_),
+                                      turned = stored_shape(TensorLayout::transposed, plain);
+      const bool is_stack = tensor != nullptr && tensor->is_of_stack && name.layout == TensorLayout::plain;
+      if (is_stack && plain != turned && tensor->shape == turned) stacks_are_turned_ = true;
     }
-    plan_.prefix = architecture_.prefixes.front();
+  }
+
+  TensorLayout usual_layout(const TensorName& rule, const StoredTensor* tensor) const {
+    const bool is_turned =
+        stacks_are_turned_ && tensor != nullptr && tensor->is_of_stack && rule.layout == TensorLayout::plain;
+    return is_turned ? TensorLayout::transposed : rule.layout;
   }
 
   /// True if the files store the role's weights under the roles of the other spelling (Spellings).
@@ -118,7 +129,7 @@ class WeightPlanner {
   bool is_stored_for_first_layer(WeightRole role) const {
     const TensorName& name = stored_name_of(role);
     const std::string first = tensor_name(name.pattern, first_layer_of(role), 0);
-    return checkpoint_.find(with_prefix(role, first, plan_.prefix)) != nullptr;
+    return checkpoint_.find(with_prefix(role, first, prefix())) != nullptr;
   }
 
   std::int64_t first_layer_of(WeightRole role) const {
@@ -133,7 +144,7 @@ class WeightPlanner {
     const std::int64_t layer = first_layer_of(role);
     for (const TensorName& name : architecture_.tensors) {
       if (name.role != role) continue;
-      if (checkpoint_.find(with_prefix(role, tensor_name(name.pattern, layer, 0), plan_.prefix)) != nullptr) return name;
+      if (checkpoint_.find(with_prefix(role, tensor_name(name.pattern, layer, 0), prefix())) != nullptr) return name;
       if (first == nullptr) first = &name;
     }
     return *first;
@@ -184,9 +195,10 @@ class WeightPlanner {
   }
 
   Result<void> take(const TensorName& rule, std::int64_t layer, std::int64_t expert) {
-    const std::string name = with_prefix(rule.role, tensor_name(rule.pattern, layer, expert), plan_.prefix);
+    const std::string name = with_prefix(rule.role, tensor_name(rule.pattern, layer, expert), prefix());
     const StoredTensor* tensor = find(rule.role, name);
-    const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, rule.layout) : rule.layout;
+    const TensorLayout usual = usual_layout(rule, tensor);
+    const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, usual) : usual;
     const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
     // The tensor may be in a file that is missing. Files with another layout (all experts in one tensor, other spellings)
     // have it under another name: then the message adds the name that the model needs.
@@ -210,7 +222,7 @@ class WeightPlanner {
                     tensor->name);
     }
     seen_.insert(tensor->name);
-    plan_.weights.push_back({tensor, rule.role, layer, expert, layout, rule.layout});
+    plan_.weights.push_back({tensor, rule.role, layer, expert, layout, usual});
     plan_.n_bytes += n_bytes_of(*tensor);
     return {};
   }
@@ -384,16 +396,11 @@ class WeightPlanner {
   }
 
   void warn_of_extra_tensors() {
-    std::vector<std::string_view> extra;
     for (const StoredTensor& tensor : checkpoint_.tensors()) {
-      if (!seen_.contains(tensor.name) && !is_ignored(tensor.name)) extra.push_back(tensor.name);
+      if (is_ignored(tensor.name)) seen_.insert(tensor.name);
     }
-    if (extra.empty()) return;
-    const std::size_t n_shown = std::min(extra.size(), kMaxNamesInWarning);
-    std::string names;
-    for (std::size_t i = 0; i < n_shown; ++i) names += fmt::format("{}{:.100}", i == 0 ? "" : ", ", extra[i]);
-    plan_.warnings.push_back(fmt::format("{} tensors are ignored because {} does not need them: {}{}", extra.size(),
-                                         architecture_.name, names, n_shown < extra.size() ? ", ..." : ""));
+    std::string warning = left_out_tensors(checkpoint_, seen_, architecture_.name);
+    if (!warning.empty()) plan_.warnings.push_back(std::move(warning));
   }
 
   const Checkpoint& checkpoint_;
@@ -401,7 +408,8 @@ class WeightPlanner {
   const Architecture& architecture_;
   WeightPlan plan_;
   std::set<std::pair<std::int64_t, MatrixPart>> disordered_;
-  std::set<std::string, std::less<>> seen_;
+  TensorNames seen_;
+  bool stacks_are_turned_ = false;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "engine/load/checkpoint.h"
 #include "engine/model/architecture.h"
 #include "engine/model/model_config.h"
+#include "engine/model/name_prefix.h"
 #include "engine/model/weight_roles.h"
 #include "engine/model/weight_storage.h"
 
@@ -36,8 +37,7 @@ struct WeightPlan {
   std::int64_t n_bytes = 0;  ///< size of the tensors that will be read
   StoredWeights stored = kernels::Dtype::f32;
   std::map<std::string, std::int64_t> tensors_by_dtype;  ///< counts, all tensors of the files
-  /// The first of Architecture::prefixes under which the files have the embeddings; else the first of all.
-  NamePrefix prefix;
+  FoundPrefix prefix;
   /// Tensors that the model does not need, present or missing; contradictions about the tied head; codes that are decoded.
   std::vector<std::string> warnings;
 };

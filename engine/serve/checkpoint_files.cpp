@@ -8,6 +8,7 @@
 
 #include "engine/api/tokenizer.h"
 #include "engine/load/gguf/gguf_files.h"
+#include "engine/load/wrapped_text.h"
 #include "engine/serve/chat_template_source.h"
 #include "engine/serve/config_source.h"
 #include "engine/text/gguf_tokenizer.h"
@@ -179,7 +180,7 @@ Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model
   config.erase("dtype");
   for (const char* key : {"quantization_config", "compression_config"}) {
     config.erase(key);
-    if (config.contains("text_config")) config["text_config"].erase(key);
+    if (Json* const text = wrapped_text(config)) text->erase(key);
   }
   config["torch_dtype"] = name_of(dtype);
   if (!config.contains("pad_token_id")) config["pad_token_id"] = nullptr;  // else some families assume an id of their own

@@ -37,6 +37,8 @@ class Planner {
     return role == WeightRole::embedding ? WeightStorage(storage.dtype).matrices : WeightFormat::f32;
   }
 
+  NamePrefix prefix() const { return {model_.plan.prefix.body, model_.plan.prefix.head}; }
+
   /// Sorts the parts, so that parts of one tensor are adjacent, and lists the tensors.
   ConversionPlan collected() {
     const auto place = [](const WrittenPart& part) { return std::tie(part.source->layer, part.tensor.name, part.place); };
@@ -128,7 +130,7 @@ class FolderPlanner : public Planner {
   }
 
   std::string name_of_role(WeightRole role) const {
-    return with_prefix(role, pattern_of(role, *model_.config.architecture), model_.plan.prefix);
+    return with_prefix(role, pattern_of(role, *model_.config.architecture), prefix());
   }
 };
 
@@ -307,7 +309,7 @@ class GgufPlanner : public Planner {
   std::string usual_name(const PlannedWeight& weight, WeightRole role) const {
     const Architecture& architecture = *model_.config.architecture;
     if (is_end(role)) return with_prefix(role, pattern_of(role, architecture), first_prefix());
-    const std::size_t n_prefix = with_prefix(role, "", model_.plan.prefix).size();
+    const std::size_t n_prefix = with_prefix(role, "", prefix()).size();
     return with_prefix(role, weight.tensor->name.substr(n_prefix), first_prefix());
   }
 

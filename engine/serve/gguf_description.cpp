@@ -10,6 +10,7 @@
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
+#include "engine/model/text_config.h"
 #include "engine/serve/chat_template_source.h"
 #include "engine/serve/pooling_config.h"
 #include "engine/text/gguf_tokenizer.h"
@@ -106,7 +107,7 @@ class Describer {
   Result<GgufDescription> describe() {
     LATHE_TRY(made_.family, family_of_architecture(config_.architecture->name, config_.has_experts()));
     LATHE_TRY(json_, model_.folder.read_json("config.json"));
-    if (json_.contains("text_config")) json_ = Json(json_["text_config"]);
+    json_ = text_part(json_);
     complete_json();
     to_.set_text("general.architecture", made_.family->gguf);
     to_.set_text("general.name", model_.info.name);

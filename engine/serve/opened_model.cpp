@@ -81,6 +81,7 @@ ModelInfo describe(const OpenedModel& model, std::vector<std::string> warnings) 
   info.path = model.folder.path();
   info.name = model.folder.name();
   info.architecture = config.architecture->name;
+  info.whole = config.whole;
   info.file_format = model.checkpoint.file_format();
   info.n_parameters = model.plan.n_parameters;
   info.file_bytes = model.checkpoint.n_bytes();

@@ -103,6 +103,7 @@ OrderedJson info_json(const ModelInfo& info, const OrderedJson& knobs, const std
   OrderedJson json = {{"path", info.path},
                       {"name", info.name},
                       {"architecture", info.architecture},
+                      {"whole", info.whole},
                       {"file_format", info.file_format},
                       {"n_parameters", info.n_parameters},
                       {"file_bytes", info.file_bytes},
@@ -187,6 +188,9 @@ std::string info_text(const ModelInfo& info, const OrderedJson& knobs, const std
       info.intermediate_size, info.n_heads, info.n_kv_heads, info.head_dim, info.max_position_embeddings, positions,
       info.vocab_size, info.tokenizer.empty() ? "no tokenizer" : info.tokenizer, info.tied_embeddings ? "tied" : "separate",
       chat_text(info));
+  if (!info.whole.empty()) {
+    text += fmt::format("  text of      {}, whose other parts are not read\n", printable(info.whole));
+  }
   if (!info.quantization_scheme.empty()) {
     const char* const stay = info.stored_layer_quantizations.empty() ? "its matrices keep their codes, as "
                                                                      : "matrices that can keep their codes do, as ";

@@ -10,6 +10,7 @@
 #include "engine/load/gguf/gguf_completion.h"
 #include "engine/load/gguf/gguf_family_keys.h"
 #include "engine/load/gguf/gguf_family_names.h"
+#include "engine/load/unread_families.h"
 
 namespace lathe::engine {
 namespace {
@@ -310,6 +311,8 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
                 fmt::format("\"{:.60}\" {} experts cannot be read from GGUF files", *name, has_experts ? "with" : "without"),
                 where);
   }
+  const UnreadFamily* const unread = find_unread_gguf(*name);
+  if (unread != nullptr) return fail(ErrorCode::model_refused, refusal_of(*unread, *name), where);
   return fail(
       ErrorCode::model_refused,
       fmt::format("\"{:.60}\" cannot be read from GGUF files (supported: {}); use the folder of its Hugging Face checkpoint",

@@ -9,11 +9,7 @@ namespace {
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_deepseek_parts(reader, config,
                       {.n_positions = 4096, .n_experts = 256, .top_k = 8, .n_shared = 1, .n_dense = 3, .expert_scale = 2.5});
-  read_expert_groups(reader, config, 8, 4);
-  config.moe.score = RouterScore::sigmoid;
-  config.moe.group_score = GroupScore::best_two;
-  config.moe.has_score_correction_bias = true;
-  config.moe.normalises = reader.boolean_or("norm_topk_prob", true);
+  read_sigmoid_router(reader, config, 8, 4);
 }
 
 }  // namespace

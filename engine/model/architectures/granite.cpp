@@ -9,10 +9,7 @@ namespace {
 void read_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config);
   read_llama_biases(reader, config);
-  config.embedding_multiplier = reader.number_or("embedding_multiplier", 1, 1e-6, 1e6);
-  config.residual_multiplier = reader.number_or("residual_multiplier", 1, 1e-6, 1e6);
-  config.attention_scale = reader.number_or("attention_multiplier", 1, 1e-6, 1e6);
-  config.logit_multiplier = 1 / reader.number_or("logits_scaling", 1, 1e-6, 1e6);
+  read_granite_factors(reader, config);
 }
 
 }  // namespace

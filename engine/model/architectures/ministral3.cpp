@@ -23,11 +23,7 @@ void read_rope_and_growth(ConfigReader& reader, ModelConfig& config) {
     rope = usual_rope(config);
     return;
   }
-  const std::string object(rope_object(reader));
-  rope.query_growth = reader.number_or(object + ".llama_4_scaling_beta", 0, 0, 1e6);
-  if (rope.query_growth > 0 && rope.original_max_position_embeddings == 0) {
-    rope.original_max_position_embeddings = reader.integer(object + ".original_max_position_embeddings", 1, kMaxPositions);
-  }
+  read_query_growth(reader, rope);
 }
 
 void read_config(ConfigReader& reader, ModelConfig& config) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistral. Source: Jiang et al. 2023; Hugging Face transformers, MistralConfig.
+// Mistral; Ministral 8B, whose layer_types say which layers have a window. Source: Jiang et al. 2023; Hugging Face
+// transformers, MistralConfig and MinistralConfig.
 #include "engine/model/standard_config.h"
 
 namespace lathe::engine {
@@ -13,6 +14,8 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
 }
 
+constexpr std::array<std::string_view, 2> kOtherNames = {"MinistralForCausalLM", "ministral"};
+
 }  // namespace
 
 extern constexpr Architecture kMistral{
@@ -21,6 +24,7 @@ extern constexpr Architecture kMistral{
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
     .read_config = read_config,
+    .other_names = kOtherNames,
 };
 
 }  // namespace lathe::engine

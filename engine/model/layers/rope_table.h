@@ -14,7 +14,7 @@
 namespace lathe::engine {
 
 /// Owns: cos and sin, [sum of contexts, rotary_dim / 2] f32 each, rounded once from double; where queries grow with the
-/// position, a second pair for Q.
+/// position, a second pair for Q, [sum of contexts, (rotary_dim + grown_dim) / 2].
 class RopeTable {
  public:
   /// Errors: resource_exhausted.

@@ -33,7 +33,8 @@ struct Prompt {
 std::vector<Prompt> prompts_of(const std::string& family) {
   const std::string folder = family_path(family);
   const std::string bytes = read_file(folder + "/logits.bin");
-  const auto vocab = read_json_file(folder + "/config.json").at("vocab_size").get<std::size_t>();
+  const engine::Json config = read_json_file(folder + "/config.json");
+  const auto vocab = config.value("text_config", config).at("vocab_size").get<std::size_t>();
   const char* next = bytes.data();
   std::vector<Prompt> prompts;
   const engine::Json reference = read_json_file(folder + "/reference.json");
