@@ -30,7 +30,7 @@ std::set<std::string_view> parts_of(const TensorNames& needed) {
 }
 
 /// The shortest beginning of the name, up to a dot, that no tensor of the model has: a whole tower, or a layer.
-std::string_view part_beside(std::string_view name, const std::set<std::string_view>& of_model) {
+std::string_view part_outside(std::string_view name, const std::set<std::string_view>& of_model) {
   std::size_t end = name.find('.');
   while (end != name.npos && of_model.contains(name.substr(0, end))) end = name.find('.', end + 1);
   return name.substr(0, end);
@@ -49,7 +49,7 @@ std::string left_out_tensors(const Checkpoint& checkpoint, const TensorNames& ne
   std::int64_t n = 0;
   for (const StoredTensor& tensor : checkpoint.tensors()) {
     if (needed.contains(tensor.name)) continue;
-    Part& part = parts[part_beside(tensor.name, of_model)];
+    Part& part = parts[part_outside(tensor.name, of_model)];
     if (part.n_tensors++ == 0) part.first = tensor.name;
     part.n_bytes += n_bytes_of(tensor);
     ++n;

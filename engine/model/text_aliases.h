@@ -12,7 +12,7 @@ struct TextAlias {
   std::string_view family;      ///< model_type of the family
   /// A JSON object with the defaults of the class: of the sizes, and of keys for which the family's class has others.
   std::string_view defaults;
-  bool is_whole = false;  ///< the name of a whole model, whose files have tensors of images beside those of the text
+  bool is_whole = false;  ///< the name of a whole model, which has the keys of its text at the top level
 };
 
 std::span<const TextAlias> text_aliases();

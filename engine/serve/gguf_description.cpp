@@ -327,7 +327,7 @@ bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
       return false;
     }
   }
-  return is_close(rope_a.query_growth, rope_b.query_growth);
+  return is_close(rope_a.query_growth, rope_b.query_growth) && rope_a.grown_dim == rope_b.grown_dim;
 }
 
 }  // namespace

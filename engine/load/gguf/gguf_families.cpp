@@ -39,6 +39,16 @@ constexpr std::array kFamilies = {
                .keys = kQwen3MoeKeys,
                .names = kQwenExpertNames,
                .complete = complete_qwen3_moe},
+    // Texts of models that also see, whose towers are files of their own.
+    GgufFamily{.gguf = "qwen2vl", .name = "Qwen2ForCausalLM", .model_type = "qwen2", .keys = kRmsKeys},
+    GgufFamily{.gguf = "qwen3vl", .name = "Qwen3ForCausalLM", .model_type = "qwen3", .keys = kRmsKeys},
+    GgufFamily{.gguf = "qwen3vlmoe",
+               .name = "Qwen3MoeForCausalLM",
+               .model_type = "qwen3_moe",
+               .has_experts = true,
+               .keys = kQwen3MoeKeys,
+               .names = kQwenExpertNames,
+               .complete = complete_qwen3_moe},
     GgufFamily{.gguf = "gpt-oss",
                .name = "GptOssForCausalLM",
                .model_type = "gpt_oss",
@@ -278,11 +288,15 @@ const GgufName* find_name(std::span<const GgufName> own, std::span<const GgufNam
 bool wants_mark(const GgufFamily& family) { return !family.marker.empty() || family.router_score != 0; }
 
 Result<bool> has_mark(const GgufHeader& header, const GgufFamily& family) {
+  const auto tensors = header.tensors();
   if (family.router_score != 0) {
     LATHE_TRY(const auto score, header.integer(fmt::format("{}.expert_gating_func", family.gguf)));
-    return score == family.router_score;
+    if (score) return score == family.router_score;
+    // Early files of GLM-4.7-Flash have no such key. Only routers of sigmoids have a correction bias.
+    return family.router_score == kSigmoidScore && std::any_of(tensors.begin(), tensors.end(), [](const GgufTensor& tensor) {
+             return tensor.name.ends_with(".exp_probs_b.bias");
+           });
   }
-  const auto tensors = header.tensors();
   return std::any_of(tensors.begin(), tensors.end(), [&](const GgufTensor& tensor) { return tensor.name == family.marker; });
 }
 

@@ -68,7 +68,8 @@ struct GgufFamily {
   void (*complete)(Json& config) = nullptr;   ///< derives omitted keys from the others
   std::string_view layers = "model.layers.";  ///< prefix of layer tensors in the family's own files
   std::string_view marker{};                  ///< the row applies only to files whose first file has this tensor
-  std::int64_t router_score = 0;              ///< the row applies only to files with this expert_gating_func; 0: to all
+  std::int64_t router_score =
+      0;  ///< the row applies only to files with this expert_gating_func, given or implied; 0: to all
 };
 
 /// Finds the family of a file. Errors: model_refused with the list of readable families.

@@ -32,6 +32,7 @@ class GgufFamiliesTest : public QObject {
   void q_k_and_v_of_glm_in_one_tensor_are_read();
   void glm_4_may_have_no_biases();
   void routers_that_are_not_known_are_refused();
+  void a_router_with_a_correction_bias_is_one_of_sigmoids();
 };
 
 void GgufFamiliesTest::logits_are_those_of_the_folder_data() {
@@ -199,6 +200,17 @@ void GgufFamiliesTest::glm_4_may_have_no_biases() {
   QVERIFY(read_file(file).find("attn_q.bias") == std::string::npos);
   QVERIFY(same_logits(file, folder));
   QVERIFY(!same_logits(file, family_path("glm4")));
+}
+
+/// As early files of GLM-4.7-Flash are.
+void GgufFamiliesTest::a_router_with_a_correction_bias_is_one_of_sigmoids() {
+  const QTemporaryDir made;
+  const std::string file = made.filePath("unsaid.gguf").toStdString();
+  GgufCopy(gguf_path("deepseek-v3")).set("deepseek2.expert_gating_func", {}).write(file);
+  const auto info = engine::inspect_checkpoint(file);
+  QVERIFY2(info.has_value(), refusal_in(info).c_str());
+  QCOMPARE(info->architecture, std::string("DeepseekV3ForCausalLM"));
+  QVERIFY(same_logits(file, gguf_path("deepseek-v3")));
 }
 
 void GgufFamiliesTest::routers_that_are_not_known_are_refused() {

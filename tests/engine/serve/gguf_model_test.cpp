@@ -172,10 +172,13 @@ void GgufModelTest::several_models_in_a_folder_are_refused_by_name() {
 void GgufModelTest::an_unknown_family_is_refused_with_those_that_are_read() {
   const QTemporaryDir made;
   const std::string path = made.path().toStdString() + "/x.gguf";
-  write_file(path, GgufBuilder().value("general.architecture", std::string_view("mamba")).bytes());
+  write_file(path, GgufBuilder().value("general.architecture", std::string_view("marsian")).bytes());
   const std::string got = refusal_of(path);
-  QVERIFY2(got.find("\"mamba\" cannot be read from GGUF files (supported: llama, qwen2, qwen3, ") != std::string::npos,
+  QVERIFY2(got.find("\"marsian\" cannot be read from GGUF files (supported: llama, qwen2, qwen3, ") != std::string::npos,
            got.c_str());
+  write_file(path, GgufBuilder().value("general.architecture", std::string_view("qwen35moe")).bytes());
+  QVERIFY2(refusal_of(path).find("qwen35moe is not read: it needs recurrent layers (gated delta net)") != std::string::npos,
+           refusal_of(path).c_str());
 }
 
 void GgufModelTest::L5_sizes_that_wrap_are_refused() {
