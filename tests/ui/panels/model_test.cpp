@@ -265,17 +265,19 @@ void ModelTest::a_device_reaches_the_loader() {
   load.set_option("isa", "scalar");
   auto* const list = fixture.find<QComboBox>("model.device");
   QTRY_COMPARE(list->count(), 3);
+  const auto* const form = fixture.find<QWidget>("model.form");
   auto* const isa = fixture.find<QComboBox>("model.isa");
   auto* const share = fixture.find<QWidget>("model.gpu_memory_utilization");
-  QVERIFY(isa->isVisibleTo(fixture.window.get()) && !share->isVisibleTo(fixture.window.get()));
+  QVERIFY(isa->isVisibleTo(form) && !share->isVisibleTo(form));
   list->setCurrentIndex(1);
   Q_EMIT list->activated(1);
   QCOMPARE(QString::fromStdString(load.options().device), QStringLiteral("cuda:0"));
   QVERIFY(load.options().isa.empty());
-  QTRY_VERIFY(!isa->isVisibleTo(fixture.window.get()) && share->isVisibleTo(fixture.window.get()));
-  QCOMPARE(fixture.find<QSpinBox>("model.max_num_batched_tokens")->text(), QStringLiteral("Auto (2,048)"));
+  QTRY_VERIFY(!isa->isVisibleTo(form) && share->isVisibleTo(form));
+  QCOMPARE(fixture.find<QSpinBox>("model.max_num_batched_tokens")->text(),
+           QStringLiteral("Auto (%1)").arg(QLocale().toString(2048)));
   load.set_option("kv_cache_memory_bytes", "1048576");
-  QTRY_VERIFY(!share->isVisibleTo(fixture.window.get()));
+  QTRY_VERIFY(!share->isVisibleTo(form));
   fixture.trigger("model.load");
   QVERIFY(fixture.wait_ready());
   QCOMPARE(fixture.window->bridge().loaded()->options.device, std::string("cuda:0"));
