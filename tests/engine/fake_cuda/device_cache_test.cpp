@@ -216,7 +216,7 @@ class DeviceCacheTest : public QObject {
     const EngineOptions options = options_of(0.25);
     Result<Loaded> loaded = load(options);
     QVERIFY(loaded.has_value());
-    device_.fail_allocation(1);
+    device_.fail_allocation(2);  // arrays of a step: in memory of the host, then on the device
     const Result<DeviceDivision> division = loaded->size_cache(options);
     QVERIFY(!division);
     QCOMPARE(division.error().code, ErrorCode::resource_exhausted);

@@ -30,6 +30,7 @@ class IdleOptionsTest : public QObject {
     for (const char* name : {"preferred_batch_size", "max_batch_delay_ms"})
       row(name, "policy", {"dynamic"}, {"paged", "static", "continuous"});
     row("kv_cache_memory_bytes", "num_gpu_blocks_override", {"0"}, {"12"});
+    row("gpu_memory_utilization", "device", {"cuda", "cuda:1"}, {"cpu"});
     row("tool_call_parser", "enable_auto_tool_choice", {"true"}, {"false"});
   }
 
@@ -42,6 +43,15 @@ class IdleOptionsTest : public QObject {
       EngineOptions options;
       QVERIFY(set_option(options, other.toStdString(), value.toStdString()).has_value());
       QVERIFY2(why_idle(options, option.toStdString()).empty() == asks.contains(value), qPrintable(value));
+    }
+  }
+
+  void a_size_of_the_cache_makes_a_share_idle() {
+    for (const char* size : {"kv_cache_memory_bytes", "num_gpu_blocks_override"}) {
+      EngineOptions options;
+      options.device = "cuda";
+      QVERIFY(set_option(options, size, "4096").has_value());
+      QVERIFY2(!why_idle(options, "gpu_memory_utilization").empty(), size);
     }
   }
 
