@@ -70,7 +70,9 @@ Result<FitEstimate> estimate_fit(const ModelInfo& info, const EngineOptions& opt
 
 Result<std::vector<FitFix>> find_fixes(const ModelInfo& info, const EngineOptions& options, std::int64_t returned_bytes) {
   LATHE_TRY(const PlannedLoad load, plan_load(info, options, returned_bytes));
-  return find_fixes(*load.backend, load.config, load.stored, options, load.plan);
+  EngineOptions named = options;
+  named.model = info.path;  // options that name no model are not valid
+  return find_fixes(*load.backend, load.config, load.stored, named, load.plan);
 }
 
 }  // namespace lathe::engine

@@ -10,7 +10,7 @@
 namespace lathe::engine {
 
 /// Changes of one option with which a load would fit whose `plan` does not; as find_fixes() of engine/api. Requires: `plan`
-/// is that of the other arguments.
+/// is that of the other arguments, and validate(options).
 std::vector<FitFix> find_fixes(const kernels::Backend& backend, const ModelConfig& config, const StoredWeights& stored,
                                const EngineOptions& options, const MemoryPlan& plan);
 

@@ -83,6 +83,7 @@ VariableCards::VariableCards(const Theme& theme, QWidget* parent, engine::Sampli
 
 void VariableCards::fill_menu() {
   menu_->clear();
+  qDeleteAll(menu_->findChildren<QMenu*>(QString(), Qt::FindDirectChildrenOnly));  // clear() keeps menus of an earlier call
   QMenu* group = menu_->addMenu(tr("Work"));
   for (const engine::OptionDescriptor& option : app::workload_option_table()) add_entry(group, option);
   group = menu_->addMenu(tr("Loading and serving"));
