@@ -92,11 +92,19 @@ void fill_sizes(Json& text) {
   fill("num_attention_heads", sizes->num_attention_heads);
 }
 
+/// True if the text has the value of a key, here or where newer files have it.
+bool has_value(const Json& text, const std::string& key) {
+  if (text.contains(key)) return true;
+  if (key == "num_experts") return text.contains("num_local_experts");
+  const auto rope = text.find("rope_parameters");
+  return key == "rope_theta" && rope != text.end() && rope->is_object() && rope->contains("rope_theta");
+}
+
 /// Replaces an alias by the name of its family, and adds the defaults of the alias's class.
 void resolve(Json& text, const TextAlias& alias) {
   const Json defaults = Json::parse(alias.defaults);
   for (const auto& [key, value] : defaults.items()) {
-    if (!text.contains(key)) text[key] = value;
+    if (!has_value(text, key)) text[key] = value;
   }
   text["model_type"] = alias.family;
   text.erase("architectures");

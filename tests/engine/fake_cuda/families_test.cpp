@@ -91,7 +91,7 @@ class FamiliesTest : public QObject {
       QCOMPARE(device.n_buffers(), std::size_t{0});
       // Where x is rounded to bf16, some rows of some families choose other experts.
       const double error = dtype == Dtype::f32 ? errors.back() : errors[errors.size() / 2];
-      QVERIFY2(error <= (dtype == Dtype::f32 ? 1e-4 : 3e-2), std::to_string(error).c_str());
+      QVERIFY2(error <= (dtype == Dtype::f32 ? 1e-4 : 4e-2), std::to_string(error).c_str());
     }
   }
 };

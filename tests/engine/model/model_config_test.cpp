@@ -283,7 +283,7 @@ void ModelConfigTest::default_rope_type_is_no_scaling() {
 
 void ModelConfigTest::unknown_rope_types_are_unmet_data() {
   QTest::addColumn<QString>("type");
-  for (const char* type : {"proportional", "mrope", ""}) QTest::newRow(type) << type;
+  for (const char* type : {"proportional", "spiral", ""}) QTest::newRow(type) << type;
 }
 
 void ModelConfigTest::unknown_rope_types_are_unmet() {
@@ -307,9 +307,9 @@ void ModelConfigTest::all_unmet_wishes_are_listed() {
   Json config = base_config();
   config["hidden_act"] = "mish";
   config["sliding_window"] = 4096;
-  config["rope_scaling"] = {{"rope_type", "mrope"}};
+  config["rope_scaling"] = {{"rope_type", "spiral"}};
   const Error error = refusal_of(read_model_config(config));
-  for (const char* part : {"asks for features that are not supported", "mish", "sliding_window", "mrope"}) {
+  for (const char* part : {"asks for features that are not supported", "mish", "sliding_window", "spiral"}) {
     QVERIFY2(contains(error.message, part), error.message.c_str());
   }
 }

@@ -105,8 +105,9 @@ void route(Stream stream, const ChosenRows& to, const Rows& logits, const Router
     std::span<const float> biases;
     if (bias != nullptr) biases = {FakeDevice::elements(bias, form.n_experts), n_experts};
     for (std::size_t row = 0; row < static_cast<std::size_t>(to.n_rows); ++row) {
-      choose_experts(form, {logits.data + static_cast<std::int64_t>(row) * logits.stride, n_experts}, biases,
-                     chosen.subspan(row * top_k, top_k));
+      const float* const from = logits.data + static_cast<std::int64_t>(row) * logits.stride;
+      std::vector<float> scores(from, from + n_experts);
+      choose_experts(form, scores, biases, chosen.subspan(row * top_k, top_k));
     }
   });
 }
