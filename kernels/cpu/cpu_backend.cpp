@@ -92,6 +92,11 @@ void CpuBackend::add(const TensorView& x, const TensorView& delta) {
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.add(args, begin, end); });
 }
 
+void CpuBackend::scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
+  const SigmoidArgs args = sigmoid_args(x, gate);
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.scale_by_sigmoid(args, begin, end); });
+}
+
 void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,
                       const RopeForm& form) {
   LATHE_CHECK(x.dim(1) == static_cast<std::int64_t>(n_heads) * head_dim);

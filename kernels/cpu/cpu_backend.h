@@ -43,6 +43,7 @@ class CpuBackend final : public Backend {
   void scale(const TensorView& x, float factor) override { map_rows(x, factor, ops_.scale); }
   void clamp(const TensorView& x, float limit) override { map_rows(x, limit, ops_.clamp); }
   void soft_cap(const TensorView& x, float cap) override { map_rows(x, cap, ops_.soft_cap); }
+  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override;
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
     linear_.linear(out, x, matrix, bias);
   }

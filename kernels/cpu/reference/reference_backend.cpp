@@ -164,9 +164,7 @@ class ReferenceBackend final : public Backend {
       }
     }
   }
-  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override {
-    for (std::int64_t m = 0; m < x.dim(0); ++m) scale(x.rows(m, 1), 1 / (1 + std::exp(-gate.row<float>(m)[0])));
-  }
+  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override { reference::scale_by_sigmoid(x, gate); }
 
   std::size_t kv_layer_bytes(const KvShape& shape) const override { return reference::kv_layer_bytes(shape); }
   void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,

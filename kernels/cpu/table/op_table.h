@@ -80,7 +80,7 @@ struct LinearRange {
 // Sizes of the tables indexed by NormKind and Activation (kernels/api/backend.h, which is not compiled for an instruction
 // set).
 inline constexpr int kNormKinds = 2;
-inline constexpr int kActivations = 5;
+inline constexpr int kActivations = 6;
 
 // Constants of Activation::clamped_silu. Source: gpt-oss, torch/model.py.
 inline constexpr float kSwigluAlpha = 1.702F, kSwigluLimit = 7;
@@ -119,6 +119,16 @@ struct ElementwiseArgs {
   const float* up;
   std::int64_t in_stride;
   std::int64_t n;
+};
+
+/// x[m][c] /= 1 + exp(-gate[m][c / width]).
+struct SigmoidArgs {
+  float* x;
+  std::int64_t x_stride;
+  const float* gate;
+  std::int64_t gate_stride;
+  std::int64_t n_gates;
+  std::int64_t width;
 };
 
 /// Arguments of operations that change each value of some rows in place.
@@ -189,6 +199,7 @@ struct OpTable {
   void (*scale)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*clamp)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*soft_cap)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*scale_by_sigmoid)(const SigmoidArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*attend)(const AttentionArgs& args, const AttentionItem& item, float* scratch);
   /// Writes the rows of an item that was divided. item.partial points to n_partials results: the first covers a run of
   /// parts, the others one part each, up to item.part_end.
