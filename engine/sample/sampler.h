@@ -16,7 +16,8 @@ struct SampleInput {
   std::span<float> logits;  ///< [vocab]; changed in place
   std::span<const std::int32_t> prompt_token_ids;
   std::span<const std::int32_t> output_token_ids;
-  std::span<const std::int32_t> eos_ids;  ///< masked until min_tokens, with stop_token_ids
+  std::span<const std::int32_t> eos_ids;           ///< masked until min_tokens, with stop_token_ids
+  std::span<const std::int32_t> suppressed_ids{};  ///< always masked
   const SamplingParams* params = nullptr;
   std::uint64_t seed = 0;  ///< params->seed, or the one drawn for the request
 };
@@ -44,7 +45,7 @@ struct SampleOutput {
 SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives);
 
 /// True if sample_token() gives best_logit()'s token for any logits, and nothing but that token: greedy sampling without log
-/// probabilities, penalties, biases or a least number of tokens.
+/// probabilities, penalties, biases or a least number of tokens. Requires: no token is suppressed.
 bool takes_best(const SamplingParams& params);
 
 /// Log probabilities and ranks of a prompt row: the actual token first, then the k best. Reads raw logits. False, with an

@@ -167,7 +167,7 @@ EngineLoop::EngineLoop(EngineParts parts)
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
                  PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
                             parts_.model.options.enable_prefix_caching, limits_.window, parts_.runner->limits().windows)),
-      sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
+      sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids, parts_.suppressed_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   if (parts_.measure) parts_.model.measured = parts_.measure();
   thread_ = std::jthread([this] { loop(); });
@@ -200,6 +200,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
                                                  static_cast<int>(limits_.block_size), now_ns());
   generation->reserve_windows(parts_.runner->limits().windows.size(), limits_.block_size);
+  if (!parts_.suppressed_ids.empty()) generation->takes_best = false;  // the best token may be suppressed
   generation->choose_rope(parts_.runner->limits().rope_contexts);
   if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {

@@ -166,6 +166,7 @@ class EngineLoad {
     const RunnerMemory memory = runner.memory();
     loaded.memory = {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
+    parts_.suppressed_ids = std::move(model.generation.suppressed_ids);
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
     if (parts_.chat_template) {

@@ -14,6 +14,7 @@ class GenerationConfigTest : public QObject {
   void an_absent_file_leaves_the_defaults();
   void recommendations_are_taken();
   void eos_may_be_one_or_many();
+  void suppressed_tokens_are_read_and_checked();
   void a_wrong_eos_is_left_out_with_a_warning_data();
   void a_wrong_eos_is_left_out_with_a_warning();
   void values_out_of_range_are_left_out_with_a_warning();
@@ -47,6 +48,16 @@ void GenerationConfigTest::recommendations_are_taken() {
 void GenerationConfigTest::eos_may_be_one_or_many() {
   QCOMPARE(read_generation_config({{"eos_token_id", 2}}, 100).eos_ids, (std::vector<std::int32_t>{2}));
   QCOMPARE(read_generation_config({{"eos_token_id", {2, 9}}}, 100).eos_ids, (std::vector<std::int32_t>{2, 9}));
+}
+
+void GenerationConfigTest::suppressed_tokens_are_read_and_checked() {
+  QVERIFY((read_generation_config({{"suppress_tokens", {5, 9}}}, 100).suppressed_ids == std::vector<std::int32_t>{5, 9}));
+  QVERIFY(read_generation_config({{"suppress_tokens", nullptr}}, 100).suppressed_ids.empty());
+  const auto beyond = read_generation_config({{"suppress_tokens", {5, 100}}}, 100);
+  QVERIFY(beyond.suppressed_ids == std::vector<std::int32_t>{5});
+  QVERIFY(beyond.warnings.size() == 1 && beyond.warnings.front().find("suppress_tokens") != std::string::npos);
+  const auto wrong = read_generation_config({{"suppress_tokens", "all"}, {"eos_token_id", 2}}, 100);
+  QVERIFY(wrong.suppressed_ids.empty() && wrong.eos_ids.size() == 1 && wrong.warnings.size() == 1);
 }
 
 void GenerationConfigTest::a_wrong_eos_is_left_out_with_a_warning_data() {

@@ -37,9 +37,15 @@ class SamplerTest : public QObject {
   void stages_run_in_the_order_of_vllm() {
     std::vector<std::string_view> names;
     for (const SampleStage* stage : sample_stages()) names.push_back(stage->name);
-    const std::vector<std::string_view> order = {
-        "min_tokens", "logit_bias", "repetition_penalty", "presence_penalty, frequency_penalty", "temperature", "min_p",
-        "top_k",      "top_p"};
+    const std::vector<std::string_view> order = {"suppress_tokens",
+                                                 "min_tokens",
+                                                 "logit_bias",
+                                                 "repetition_penalty",
+                                                 "presence_penalty, frequency_penalty",
+                                                 "temperature",
+                                                 "min_p",
+                                                 "top_k",
+                                                 "top_p"};
     QVERIFY(names == order);
   }
   void stages_that_move_the_best_token_come_before_those_that_move_chances() {
