@@ -55,6 +55,10 @@ constexpr std::string_view kGpt4o[] = {
 constexpr std::string_view kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
                                         R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
                                         R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+// Letters with their marks, and spaces between marked letters, make one word.
+constexpr std::string_view kExaoneMoe[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
+    R"(|\s*[\r\n]|\s+(?!\S)|\s+)"};
 constexpr std::string_view kSeedCoder[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 // Expressions for pre-tokenizers of tokenizer.json that are not Split; llama.cpp (llama-vocab.cpp) has the same.
@@ -96,6 +100,10 @@ constexpr std::array kPatterns = {
     WordPattern{.name = "deepseek-llm", .expressions = kDeepSeek},
     WordPattern{.name = "deepseek-coder", .expressions = kDeepSeekCoder},
     WordPattern{.name = "deepseek-v3", .expressions = kDeepSeekV3},
+    WordPattern{.name = "minimax-m2", .expressions = kGpt4o},
+    WordPattern{.name = "hunyuan", .expressions = kQwen2},
+    WordPattern{.name = "hunyuan-dense", .expressions = kDeepSeekV3},
+    WordPattern{.name = "exaone-moe", .expressions = kExaoneMoe},
     WordPattern{.name = "starcoder", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "refact", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "smollm", .expressions = kDigitsThenGpt2},
