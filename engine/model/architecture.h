@@ -37,6 +37,7 @@ enum class WeightRole : std::uint8_t {
   k_bias,
   v_bias,
   o_bias,
+  attention_gate,  ///< the product whose sigmoid multiplies the output of attention, before o
   qkv_bias,
   q_norm,
   k_norm,
@@ -89,6 +90,7 @@ enum class TensorLayout : std::uint8_t {
   transposed,        ///< [inputs, outputs]: GPT-2
   kv_groups,         ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
   row_pairs,         ///< rows of gate and up alternate: gpt-oss stored as codes
+  one_row,           ///< a vector as a matrix of one row: ERNIE 4.5
   transposed_pairs,  ///< [inputs, outputs], with columns in the order of row_pairs: gpt-oss
   rotary_pairs,      ///< rows of Q or K in which the two values that RoPE rotates together are adjacent: GGUF files of Llama
   plus_one,          ///< norms that already include the 1 that the family adds, in f32: GGUF files of Gemma

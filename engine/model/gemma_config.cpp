@@ -16,6 +16,7 @@ double cap_or(ConfigReader& reader, std::string_view key, double usual) {
 void read_gemma_parts(ConfigReader& reader, ModelConfig& config) {
   read_rms_norm(reader, config, 1e-6);
   config.norm.plus_one = true;
+  config.rounds_embedding_multiplier = true;
   config.embedding_multiplier = std::sqrt(static_cast<double>(config.hidden_size));
   // Older files of Gemma 1 give "gelu" in hidden_act and mean gelu_pytorch_tanh.
   const std::string_view key = reader.has("hidden_activation") ? "hidden_activation" : "hidden_act";

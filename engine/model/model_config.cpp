@@ -101,6 +101,12 @@ std::int64_t ModelConfig::window_of_all() const {
   return longest;
 }
 
+std::int64_t ModelConfig::chunk_size() const {
+  if (!has_chunks) return 0;
+  const auto chunked = std::find_if(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.window > 0; });
+  return chunked != layers.end() ? chunked->window : 0;
+}
+
 std::vector<std::int64_t> ModelConfig::shorter_windows(std::int64_t context) const {
   std::set<std::int64_t> windows;
   const std::int64_t longest = window_of_all();

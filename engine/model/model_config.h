@@ -21,7 +21,8 @@ struct NormConfig {
   kernels::NormKind kind = kernels::NormKind::rms;
   double eps = 0;
   bool has_bias = false;
-  bool plus_one = false;  ///< files store the weight minus 1: Gemma
+  bool plus_one = false;       ///< files store the weight minus 1: Gemma
+  bool is_weightless = false;  ///< files store no weight: it is 1
 };
 
 /// Position of a layer's norms; x is the residual stream, part is attention or the MLP.
@@ -48,10 +49,11 @@ enum class QkNorm : std::uint8_t {
 };
 
 struct LayerConfig {
-  std::int64_t window = 0;   ///< tokens that a row sees, itself included; 0: all before it
-  int rope = 0;              ///< index in ModelConfig::ropes; -1: none
-  bool has_experts = false;  ///< in place of the MLP
-  double score_factor = 1;   ///< multiplies ModelConfig::attention_scale
+  std::int64_t window = 0;    ///< tokens that a row sees, itself included; 0: all before it
+  int rope = 0;               ///< index in ModelConfig::ropes; -1: none
+  bool has_experts = false;   ///< in place of the MLP
+  bool norms_queries = true;  ///< as ModelConfig::qk_norm says; else Q and K of the layer are not normalised
+  double score_factor = 1;    ///< multiplies ModelConfig::attention_scale
 
   bool operator==(const LayerConfig&) const = default;
 };
@@ -62,6 +64,8 @@ struct ModelConfig {
   std::int64_t vocab_size = 0, hidden_size = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0, head_dim = 0,
                intermediate_size = 0, max_position_embeddings = 0;
   NormConfig norm;
+  /// Forms of the norms after the halves of a layer, before the head, and of the embeddings, where they differ from `norm`.
+  std::optional<NormConfig> out_norm, final_norm, embedding_norm;
   NormPlace norm_place = NormPlace::before;
   Residual residual = Residual::sequential;
   bool has_final_norm = true;
@@ -79,9 +83,15 @@ struct ModelConfig {
 
   QkNorm qk_norm = QkNorm::none;
   NormConfig qk_norm_form;
-  double attention_scale = 0;                                       ///< factor of q k^T
+  bool norms_after_rope = false;  ///< Q and K are rotated before they are normalised: Hunyuan
+  double attention_scale = 0;     ///< factor of q k^T
   double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
   bool has_sinks = false;
+  /// Gates of a row, whose sigmoids multiply the output of attention before its projection: one a number or one a head; 0:
+  /// there are none.
+  std::int64_t n_attention_gates = 0;
+  /// Windows do not slide: a row sees the tokens of its chunk, from the last multiple of the window's length on. Llama 4
+  bool has_chunks = false;
 
   LatentConfig latent;  ///< in place of separate Q, K and V; n_kv_heads is then 1, and head_dim the width of a cached token
 
@@ -90,6 +100,7 @@ struct ModelConfig {
 
   MoeConfig moe;  ///< shared by all layers that have experts
 
+  bool rounds_embedding_multiplier = false;  ///< to the type of the table: Gemma
   double embedding_multiplier = 1, residual_multiplier = 1, logit_multiplier = 1;
   bool has_embedding_norm = false;
   std::int64_t embedding_size = 0;  ///< width of the table; if not hidden_size, rows are projected to hidden_size and back
@@ -100,6 +111,9 @@ struct ModelConfig {
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;
 
+  const NormConfig& out_norm_form() const { return out_norm ? *out_norm : norm; }
+  const NormConfig& final_norm_form() const { return final_norm ? *final_norm : norm; }
+  const NormConfig& embedding_norm_form() const { return embedding_norm ? *embedding_norm : norm; }
   std::int64_t q_size() const { return n_heads * head_dim; }
   std::int64_t kv_size() const { return n_kv_heads * head_dim; }
   /// Width of the input of attention's output projection.
@@ -111,6 +125,8 @@ struct ModelConfig {
   std::int64_t window_of_all() const;
   /// The windows below `context` tokens except window_of_all(), ascending, each once; none if not causal.
   std::vector<std::int64_t> shorter_windows(std::int64_t context) const;
+  /// Tokens of a chunk; 0: no layer sees chunks.
+  std::int64_t chunk_size() const;
   bool has_experts() const;  ///< true if any layer has
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }

@@ -24,10 +24,12 @@ constexpr std::array kResiduals = {Name<Residual>{Residual::sequential, "sequent
                                    Name<Residual>{Residual::parallel_two_norms, "parallel_two_norms"}};
 constexpr std::array kQkNorms = {Name<QkNorm>{QkNorm::none, "none"}, Name<QkNorm>{QkNorm::head, "head"},
                                  Name<QkNorm>{QkNorm::own_heads, "own_heads"}, Name<QkNorm>{QkNorm::all_heads, "all_heads"}};
-constexpr std::array kActivations = {Name<Activation>{Activation::silu, "silu"}, Name<Activation>{Activation::gelu, "gelu"},
+constexpr std::array kActivations = {Name<Activation>{Activation::silu, "silu"},
+                                     Name<Activation>{Activation::gelu, "gelu"},
                                      Name<Activation>{Activation::gelu_tanh, "gelu_tanh"},
                                      Name<Activation>{Activation::relu, "relu"},
-                                     Name<Activation>{Activation::clamped_silu, "clamped_silu"}};
+                                     Name<Activation>{Activation::clamped_silu, "clamped_silu"},
+                                     Name<Activation>{Activation::relu_squared, "relu_squared"}};
 constexpr std::array kRopeStyles = {Name<RopeStyle>{RopeStyle::half, "half"},
                                     Name<RopeStyle>{RopeStyle::interleaved, "interleaved"}};
 constexpr std::array kRouterScores = {
@@ -84,7 +86,9 @@ OrderedJson rope_json(const RopeConfig& rope) {
                       {"style", name_in(kRopeStyles, rope.style)},
                       {"scaling", name_of(rope.scaling)},
                       {"original_max_position_embeddings", unless_zero(rope.original_max_position_embeddings)},
+                      {"still", rope.is_still},
                       {"query_growth", unless_zero(rope.query_growth)},
+                      {"growth_offset", unless_zero(rope.growth_offset)},
                       {"grown_dim", unless_zero(rope.grown_dim)}};
   for (const RopeKnob& knob : kRopeKnobs) {
     if ((knob.scalings & of(rope.scaling)) != 0) json[std::string(knob.name)] = knob.value(rope);
@@ -112,7 +116,11 @@ OrderedJson by_layer(const ModelConfig& config, const Value& value) {
 }
 
 OrderedJson norm_json(const NormConfig& norm) {
-  return {{"kind", name_in(kNormKinds, norm.kind)}, {"eps", norm.eps}, {"bias", norm.has_bias}, {"plus_one", norm.plus_one}};
+  return {{"kind", name_in(kNormKinds, norm.kind)},
+          {"eps", norm.eps},
+          {"bias", norm.has_bias},
+          {"plus_one", norm.plus_one},
+          {"weightless", norm.is_weightless}};
 }
 
 OrderedJson latent_json(const LatentConfig& latent) {
@@ -143,6 +151,7 @@ OrderedJson experts_json(const ModelConfig& config) {
           {"expert_bias", moe.has_expert_bias},
           {"shared_size", unless_zero(moe.shared_size)},
           {"shared_gate", moe.has_shared_gate},
+          {"weighs_input", moe.weighs_input},
           {"of_layers", by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.has_experts); })}};
 }
 
@@ -157,6 +166,13 @@ constexpr std::array kKnobs = {
     Knob{"kv_heads", [](const ModelConfig& config) { return OrderedJson(config.n_kv_heads); }},
     Knob{"head_dim", [](const ModelConfig& config) { return OrderedJson(config.head_dim); }},
     Knob{"norm", [](const ModelConfig& config) { return norm_json(config.norm); }},
+    Knob{"out_norm_form",
+         [](const ModelConfig& config) { return config.out_norm ? norm_json(*config.out_norm) : OrderedJson(); }},
+    Knob{"final_norm_form",
+         [](const ModelConfig& config) { return config.final_norm ? norm_json(*config.final_norm) : OrderedJson(); }},
+    Knob{
+        "embedding_norm_form",
+        [](const ModelConfig& config) { return config.embedding_norm ? norm_json(*config.embedding_norm) : OrderedJson(); }},
     Knob{"norm_place", [](const ModelConfig& config) { return OrderedJson(name_in(kNormPlaces, config.norm_place)); }},
     Knob{"final_norm", [](const ModelConfig& config) { return OrderedJson(config.has_final_norm); }},
     Knob{"residual", [](const ModelConfig& config) { return OrderedJson(name_in(kResiduals, config.residual)); }},
@@ -191,6 +207,13 @@ constexpr std::array kKnobs = {
          [](const ModelConfig& config) {
            return config.qk_norm == QkNorm::none ? OrderedJson() : norm_json(config.qk_norm_form);
          }},
+    Knob{"qk_norm_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.norms_queries); });
+         }},
+    Knob{"norms_after_rope", [](const ModelConfig& config) { return OrderedJson(config.norms_after_rope); }},
+    Knob{"attention_gates", [](const ModelConfig& config) { return unless_zero(config.n_attention_gates); }},
+    Knob{"chunks", [](const ModelConfig& config) { return OrderedJson(config.has_chunks); }},
     Knob{"attention_scale", [](const ModelConfig& config) { return OrderedJson(config.attention_scale); }},
     Knob{"attention_soft_cap", [](const ModelConfig& config) { return unless_zero(config.attention_soft_cap); }},
     Knob{"logit_soft_cap", [](const ModelConfig& config) { return unless_zero(config.logit_soft_cap); }},

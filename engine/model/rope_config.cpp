@@ -74,8 +74,8 @@ class RopeFields {
     rope_.low_freq_factor = reader_.number(key("low_freq_factor"), 1e-3, kMaxFactor);
     rope_.high_freq_factor = reader_.number(key("high_freq_factor"), 1e-3, kMaxFactor);
     rope_.original_max_position_embeddings = old_context();
-    if (rope_.high_freq_factor <= rope_.low_freq_factor) {
-      reader_.fault(key("high_freq_factor"), fmt::format("got {:g}, expected more than low_freq_factor {:g}",
+    if (rope_.high_freq_factor < rope_.low_freq_factor) {
+      reader_.fault(key("high_freq_factor"), fmt::format("got {:g}, expected at least low_freq_factor {:g}",
                                                          rope_.high_freq_factor, rope_.low_freq_factor));
     }
   }

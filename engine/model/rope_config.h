@@ -40,9 +40,11 @@ struct RopeConfig {
   double mscale = 0, mscale_all_dim = 0;     ///< yarn of DeepSeek
   std::vector<double> short_factor{}, long_factor{};                        ///< longrope, [rotary_dim / 2]
   std::optional<double> short_attention_factor{}, long_attention_factor{};  ///< longrope of Phi-3.5-MoE
-  /// Growth of Q with its position: rotated values are multiplied by 1 + query_growth * ln(1 + floor(position /
-  /// original_max_position_embeddings)).
+  bool is_still = false;  ///< all angles are 0: a layer without RoPE whose queries grow (Llama 4)
+  /// Growth of Q with its position: rotated values are multiplied by 1 + query_growth * ln(1 + floor((position +
+  /// growth_offset) / original_max_position_embeddings)).
   double query_growth = 0;
+  std::int64_t growth_offset = 0;
   std::int64_t grown_dim = 0;  ///< values of a head of Q behind the rotated ones that grow as well; even
 };
 

@@ -106,6 +106,9 @@ void read_granite_factors(ConfigReader& reader, ModelConfig& config);
 /// Applies the form of the layers' norms to Q and K as well. Requires: config.norm is set.
 void norm_queries(ModelConfig& config, QkNorm place);
 
+/// Takes RoPE from the layers that see the whole context. Requires: windows are set.
+void drop_rope_of_full_layers(ModelConfig& config);
+
 /// Sets an RMS norm without bias and reads its eps from "rms_norm_eps".
 void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps);
 /// Sets a layer norm and reads its eps from `key`.

@@ -113,6 +113,9 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
     case TensorLayout::rotary_pairs:
       return with_rows_moved(source, memory, to_files,
                              [&](const auto& body) { for_rows_of_pairs(config, source.dim(0), body); });
+    case TensorLayout::one_row:
+      return to_files ? TensorView(source.data, source.dtype, {1, source.dim(0)})
+                      : TensorView(source.data, source.dtype, {source.dim(1)});
     case TensorLayout::plus_one: return with_one_added(source, memory, to_files ? 1.0F : -1.0F);
   }
   return source;
@@ -140,6 +143,7 @@ bool moves_rows_at_most(TensorLayout layout) {
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {
   const bool is_turned = layout == TensorLayout::transposed || layout == TensorLayout::transposed_pairs;
   if (is_turned) std::reverse(shape.begin(), shape.end());
+  if (layout == TensorLayout::one_row) shape.insert(shape.begin(), 1);
   return shape;
 }
 

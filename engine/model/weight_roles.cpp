@@ -109,21 +109,22 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
   switch (role) {
     case WeightRole::head: return config.has_head && !tied;
     case WeightRole::head_bias: return config.has_head && config.head_bias;
-    case WeightRole::embedding_norm: return config.has_embedding_norm;
+    case WeightRole::embedding_norm: return config.has_embedding_norm && !config.embedding_norm_form().is_weightless;
     case WeightRole::embedding_norm_bias: return config.has_embedding_norm && config.norm.has_bias;
     case WeightRole::positions: return config.n_learned_positions > 0;
     case WeightRole::token_types: return config.n_token_types > 0;
     case WeightRole::embedding_in: return config.projects_embeddings();
     case WeightRole::embedding_out: return config.has_head && config.projects_embeddings();
-    case WeightRole::final_norm: return config.has_final_norm;
+    case WeightRole::final_norm: return config.has_final_norm && !config.final_norm_form().is_weightless;
     case WeightRole::final_norm_bias: return config.has_final_norm && config.norm.has_bias;
+    case WeightRole::attention_norm: return !config.norm.is_weightless;
     case WeightRole::attention_norm_bias: return config.norm.has_bias;
-    case WeightRole::mlp_norm: return config.residual != Residual::parallel;
+    case WeightRole::mlp_norm: return config.residual != Residual::parallel && !config.norm.is_weightless;
     case WeightRole::mlp_norm_bias: return config.residual != Residual::parallel && config.norm.has_bias;
     case WeightRole::attention_out_norm:
     case WeightRole::mlp_out_norm: return config.norm_place == NormPlace::around;
     case WeightRole::q_norm:
-    case WeightRole::k_norm: return config.qk_norm != QkNorm::none;
+    case WeightRole::k_norm: return config.qk_norm != QkNorm::none && !config.qk_norm_form.is_weightless;
     case WeightRole::q_head_norm:
     case WeightRole::k_head_norm: return config.qk_norm == QkNorm::own_heads;
     case WeightRole::q_norm_bias:
@@ -138,6 +139,7 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::v_bias:
     case WeightRole::qkv_bias: return config.qkv_bias;
     case WeightRole::o_bias: return config.attention_out_bias;
+    case WeightRole::attention_gate: return config.n_attention_gates > 0;
     case WeightRole::gate: return !has_experts && config.is_gated;
     case WeightRole::up:
     case WeightRole::down:
@@ -195,6 +197,7 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config) {
     case WeightRole::v: return {config.kv_size(), hidden};
     case WeightRole::qkv: return {qkv, hidden};
     case WeightRole::o: return {hidden, config.o_size()};
+    case WeightRole::attention_gate: return {config.n_attention_gates, hidden};
     case WeightRole::q_bias: return {config.q_size()};
     case WeightRole::k_bias:
     case WeightRole::v_bias: return {config.kv_size()};
@@ -254,6 +257,7 @@ std::optional<MatrixPart> part_of(WeightRole role) {
     case WeightRole::k:
     case WeightRole::v:
     case WeightRole::qkv:
+    case WeightRole::attention_gate:
     case WeightRole::latent_q_a_proj:
     case WeightRole::latent_q:
     case WeightRole::latent_kv_a_proj:

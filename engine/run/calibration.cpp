@@ -166,7 +166,8 @@ class Calibration {
       case WeightRole::q:
       case WeightRole::k:
       case WeightRole::v:
-      case WeightRole::qkv: raise_to_magnitudes(backend_, source, largest.attention); break;
+      case WeightRole::qkv:
+      case WeightRole::attention_gate: raise_to_magnitudes(backend_, source, largest.attention); break;
       case WeightRole::gate:
       case WeightRole::up:
       case WeightRole::gate_up: raise_to_magnitudes(backend_, source, largest.mlp); break;

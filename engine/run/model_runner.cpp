@@ -131,11 +131,15 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
     batch.block_tables = plan.windows[i].block_tables;
     kv_rows_[i + 1] = {.slots = plan.windows[i].slots, .batch = batch};
   }
+  const std::int64_t chunk = config().chunk_size();
+  const bool is_cut = chunk > 0 && chunk < limits_.max_model_len;
+  if (is_cut) chunk_rows_.cut(kv_rows_, chunk, limits_.block_size);
   return {.token_ids = plan.token_ids,
           .positions = plan.positions,
           .rope_rows = rope_rows_,
           .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
           .kv_rows = kv_rows_,
+          .chunk_rows = is_cut ? chunk_rows_.rows() : std::span<const KvRows>(kv_rows_),
           .logit_rows = plan.logit_rows};
 }
 

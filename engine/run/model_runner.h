@@ -9,6 +9,7 @@
 #include "engine/cache/kv_storage.h"
 #include "engine/model/decoder/decoder.h"
 #include "engine/model/layers/activations.h"
+#include "engine/run/chunk_rows.h"
 #include "engine/run/runner.h"
 
 namespace lathe::engine {
@@ -76,6 +77,7 @@ class ModelRunner final : public Runner {
   RunnerLimits limits_;
   std::vector<std::int32_t> rope_rows_;                ///< of the current step
   std::vector<KvRows> kv_rows_;                        ///< of the current step, by group of layers
+  ChunkRows chunk_rows_;                               ///< of the current step, if the model has layers that see chunks
   std::vector<std::int32_t> wanted_rows_;              ///< rows of the current step's logits that the host reads
   static constexpr std::size_t kArraysOfStep = 4;      ///< ids, positions, rows of RoPE, rows with logits
   std::vector<std::span<const std::int32_t>> arrays_;  ///< of the current step

@@ -72,6 +72,13 @@ class MemoryPlanner {
                                 options_.max_model_len, config_.longest_context()),
                     "max_model_len");
     }
+    const std::int64_t chunk = config_.chunk_size();
+    if (chunk > 0 && chunk < limits().max_model_len && chunk % options_.block_size != 0) {
+      return refuse(fmt::format("block_size is {}, but the checkpoint sees its context in chunks of {} tokens, which must "
+                                "be a whole number of blocks",
+                                options_.block_size, chunk),
+                    "block_size");
+    }
     return {};
   }
 

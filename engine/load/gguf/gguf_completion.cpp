@@ -76,6 +76,31 @@ void complete_mistral3(Json& config) { gather_rope(config, 1e6); }
 void complete_glm(Json& config) {
   fill(config, "head_dim", whole(config, "hidden_size") / std::max<std::int64_t>(1, whole(config, "num_attention_heads")));
 }
+/// The next-token prediction layers follow the others and are not loaded.
+void leave_out_next_layers(Json& config) {
+  config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
+}
+void complete_glm4_moe(Json& config) {
+  leave_out_next_layers(config);
+  fill(config, "n_shared_experts", 0);
+  fill(config, "first_k_dense_replace", 0);
+}
+void complete_dots1(Json& config) {
+  config["sliding_window"] = nullptr;
+  fill(config, "n_shared_experts", 0);
+}
+void complete_exaone_moe(Json& config) {
+  leave_out_next_layers(config);
+  fill(config, "first_k_dense_replace", 0);
+}
+/// Converters write no factor of the embeddings, which all files have.
+void complete_afmoe(Json& config) {
+  config["mup_enabled"] = true;
+  fill(config, "num_dense_layers", 0);
+  fill(config, "num_shared_experts", 0);
+}
+/// Files have no word about the norms of Q and K, which the model with 128 experts does not have.
+void complete_llama4(Json& config) { config["use_qk_norm"] = whole(config, "num_local_experts") != 128; }
 /// Files have keys of their own for the attention sizes since K and V of the heads are separate tensors; older files use the
 /// keys of all families.
 void complete_deepseek(Json& config) {
@@ -91,8 +116,7 @@ void complete_deepseek(Json& config) {
   fill(config, "norm_topk_prob", false);
   if (config.value("routed_scaling_factor", 0.0) == 0) config["routed_scaling_factor"] = 1.0;
   for (const char* key : {"n_group", "topk_group"}) fill(config, key, 1);
-  // The next-token prediction layers follow the others and are not loaded.
-  config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
+  leave_out_next_layers(config);
   gather_rope(config, 1e4);
 }
 /// The family's own config.json has an expert size even if no layer has experts.

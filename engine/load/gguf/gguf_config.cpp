@@ -105,6 +105,7 @@ class ConfigMaker {
       case Kind::layer_types: return read_layer_types(key);
       case Kind::router_score: return read_router_score(key);
       case Kind::rows: return read_rows(key);
+      case Kind::first_number: return read_first_number(key);
       case Kind::has_tensor: place(key) = has_tensor(key.gguf) || place(key) == true; return {};
       case Kind::layers_without: place(key) = layers_without(key.gguf); return {};
     }
@@ -125,6 +126,12 @@ class ConfigMaker {
       if (tensor.name == key.gguf && tensor.shape.size() == 2) place(key) = tensor.shape[0];
     }
     return key.is_required && place(key).is_null() ? refuse("is missing", key.gguf) : Result<void>();
+  }
+
+  Result<void> read_first_number(const GgufKey& key) {
+    LATHE_TRY(const Json numbers, factors(key.gguf));
+    if (!numbers.is_null()) place(key) = numbers.front();
+    return key.is_required && numbers.is_null() ? refuse("is missing", key.gguf) : Result<void>();
   }
 
   Result<void> read_router_score(const GgufKey& key) {

@@ -205,4 +205,52 @@ inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_down_shexp.", "mlp.shared_expert.down_proj."},
 };
 
+inline constexpr std::array kGlm4MoeNames =
+    joined(std::array{GgufName{"post_attention_norm.", "post_attention_layernorm."}}, kDeepseekNames);
+inline constexpr std::array kExaoneMoeNames =
+    joined(std::array{GgufName{"exp_probs_b.bias", "mlp.e_score_correction_bias"}}, kDeepseekNames);
+inline constexpr std::array kMiniMaxM2Names =
+    joined(std::array{GgufName{"exp_probs_b.bias", "block_sparse_moe.e_score_correction_bias"}}, kMixtralNames);
+inline constexpr std::array kMistral4Names =
+    joined(std::array{GgufName{"ffn_gate_up_exps.weight", "mlp.experts.{}.gate_up_proj"}}, kDeepseekNames);
+inline constexpr std::array kErnieMoeNames =
+    joined(std::array{GgufName{"exp_probs_b.bias", "mlp.moe_statics.e_score_correction_bias", true}}, kDeepseekNames);
+inline constexpr std::array kHunyuanNames = {
+    GgufName{"attn_q_norm.", "self_attn.query_layernorm."},
+    GgufName{"attn_k_norm.", "self_attn.key_layernorm."},
+};
+inline constexpr std::array kHunyuanMoeNames =
+    joined(kHunyuanNames, std::array{
+                              GgufName{"ffn_gate_inp.", "mlp.gate.wg."},
+                              GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+                              GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+                              GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+                              GgufName{"ffn_gate_shexp.", "mlp.shared_mlp.gate_proj."},
+                              GgufName{"ffn_up_shexp.", "mlp.shared_mlp.up_proj."},
+                              GgufName{"ffn_down_shexp.", "mlp.shared_mlp.down_proj."},
+                          });
+inline constexpr std::array kAfmoeNames = joined(
+    std::array{
+        GgufName{"post_attention_norm.", "post_attention_layernorm."},
+        GgufName{"ffn_norm.", "pre_mlp_layernorm."},
+        GgufName{"post_ffw_norm.", "post_mlp_layernorm."},
+        GgufName{"attn_gate.", "self_attn.gate_proj."},
+        GgufName{"exp_probs_b.bias", "mlp.expert_bias"},
+        GgufName{"ffn_gate_inp.", "mlp.router.gate."},
+    },
+    kDeepseekNames);
+inline constexpr std::array kLlama4Names = {
+    GgufName{"ffn_gate.", "feed_forward.gate_proj."},
+    GgufName{"ffn_up.", "feed_forward.up_proj."},
+    GgufName{"ffn_down.", "feed_forward.down_proj."},
+    GgufName{"ffn_gate_inp.", "feed_forward.router."},
+    GgufName{"ffn_gate_exps.", "feed_forward.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "feed_forward.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "feed_forward.experts.{}.down_proj."},
+    GgufName{"ffn_gate_shexp.", "feed_forward.shared_expert.gate_proj."},
+    GgufName{"ffn_up_shexp.", "feed_forward.shared_expert.up_proj."},
+    GgufName{"ffn_down_shexp.", "feed_forward.shared_expert.down_proj."},
+};
+inline constexpr std::array kMuseNames = joined(kNormsAround, std::array{GgufName{"attn_gate.", "self_attn.gate_proj."}});
+
 }  // namespace lathe::engine

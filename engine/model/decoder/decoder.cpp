@@ -57,7 +57,7 @@ Decoder::Decoder(const ModelConfig& config, const WeightStorage& storage)
   for (const LayerConfig& layer : config.layers) {
     layers_.emplace_back(storage.of_layer(std::ssize(layers_)), config, layer);
   }
-  if (config.has_final_norm) final_norm_ = NormLayer(config.norm, config.hidden_size);
+  if (config.has_final_norm) final_norm_ = NormLayer(config.final_norm_form(), config.hidden_size);
   if (projects_back(config)) embedding_out_.emplace(storage.head, out_shape(config));
   if (config.has_head) head_.emplace(storage.head, head_shape(config));
 }
@@ -123,7 +123,8 @@ void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, con
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerConfig& layer = config_.layers[i];
     const kernels::KvLayer cache = kv.layer(static_cast<std::int64_t>(i));
-    const KvRows& rows = input.kv_rows[static_cast<std::size_t>(kv.group_of(static_cast<std::int64_t>(i)))];
+    const std::span<const KvRows> groups = config_.has_chunks && layer.window > 0 ? input.chunk_rows : input.kv_rows;
+    const KvRows& rows = groups[static_cast<std::size_t>(kv.group_of(static_cast<std::int64_t>(i)))];
     delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache, rows}, step, delta);
   }
   if (delta == Delta::pending) backend.add(step.residual, step.delta);

@@ -33,7 +33,8 @@ void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& 
 
 bool can_smooth(const ModelConfig& config) {
   const bool has_norms_before = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
-  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0 && !config.latent.exists();
+  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0 && !config.latent.exists() &&
+         !config.has_chunks;
 }
 
 std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer) const {
@@ -45,7 +46,8 @@ std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer
     case WeightRole::q:
     case WeightRole::k:
     case WeightRole::v:
-    case WeightRole::qkv: return of_layer.attention;
+    case WeightRole::qkv:
+    case WeightRole::attention_gate: return of_layer.attention;
     case WeightRole::mlp_norm:
     case WeightRole::mlp_norm_bias:
     case WeightRole::gate:

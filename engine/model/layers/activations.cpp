@@ -24,12 +24,12 @@ enum class Place : std::uint8_t {
 };
 
 struct Part {
-  TensorView StepBuffers::* view;
+  TensorView StepBuffers::*view;
   std::int64_t n_rows, width;
   Place place = Place::device;
 };
 
-std::array<Part, 20> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<Part, 21> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
   const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;
@@ -38,6 +38,7 @@ std::array<Part, 20> parts_of(const ModelConfig& config, std::int64_t max_rows, 
            {&StepBuffers::delta, max_rows, config.hidden_size},
            {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
            {&StepBuffers::attention, max_rows, config.q_size()},
+           {&StepBuffers::attention_gate, max_rows, config.n_attention_gates},
            {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
            {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
            {&StepBuffers::router_logits, max_rows, config.moe.n_experts, Place::shared},
@@ -111,9 +112,9 @@ std::optional<std::int64_t> Activations::resident_bytes() const {
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.q_a_proj,
-                           &step.heads, &step.embedded, &step.router_logits, &step.routed, &step.chosen, &step.expert_in,
-                           &step.expert_out, &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
+  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.attention_gate,
+                           &step.q_a_proj, &step.heads, &step.embedded, &step.router_logits, &step.routed, &step.chosen,
+                           &step.expert_in, &step.expert_out, &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

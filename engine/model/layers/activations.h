@@ -22,6 +22,7 @@ struct StepBuffers {
   kernels::TensorView delta;           ///< [M, H], the output of attention or MLP, to be added to the residual stream
   kernels::TensorView qkv;             ///< [M, q_size + 2 kv_size]
   kernels::TensorView attention;       ///< [M, q_size]
+  kernels::TensorView attention_gate;  ///< [M, n_attention_gates]
   kernels::TensorView q_a_proj;        ///< [M, R_q], the latent of Q; of latent attention, else of width 0
   kernels::TensorView heads;           ///< [M, n_heads times the wider of Q and V]; of latent attention, else of width 0
   kernels::TensorView router_logits;   ///< [M, n_experts]; this and the next seven are of width 0 without experts

@@ -59,11 +59,11 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
   attention_norm_ = norm();
   if (has_mlp_norm(config)) mlp_norm_ = norm();
   if (has_out_norms(config)) {
-    attention_out_norm_ = norm();
-    mlp_out_norm_ = norm();
+    attention_out_norm_ = NormLayer(config.out_norm_form(), config.hidden_size);
+    mlp_out_norm_ = NormLayer(config.out_norm_form(), config.hidden_size);
   }
   if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
-  else attention_.emplace(formats, config);
+  else attention_.emplace(formats, config, layer);
   if (layer.has_experts) experts_.emplace(formats, config);
   else mlp_.emplace(mlp_formats(formats), config, mlp_shape(config));
 }
@@ -82,6 +82,7 @@ bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config,
     case WeightRole::v_bias:
     case WeightRole::qkv_bias: attention_->qkv().load_bias(backend, row_begin, source); return true;
     case WeightRole::o: attention_->out().load_rows(backend, 0, source); return true;
+    case WeightRole::attention_gate: attention_->gate().load_rows(backend, 0, source); return true;
     case WeightRole::o_bias: attention_->out().load_bias(backend, 0, source); return true;
     case WeightRole::q_norm: attention_->q_norm().load_weight(backend, source); return true;
     case WeightRole::k_norm: attention_->k_norm().load_weight(backend, source); return true;
@@ -138,6 +139,7 @@ std::vector<Linear*> DecoderLayer::matrices_of(WeightRole role, std::int64_t exp
     case WeightRole::v:
     case WeightRole::qkv: return {&attention_->qkv()};
     case WeightRole::o: return {&attention_->out()};
+    case WeightRole::attention_gate: return {&attention_->gate()};
     default: return experts_ ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
   }
 }

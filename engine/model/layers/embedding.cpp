@@ -10,9 +10,10 @@ namespace {
 
 LinearShape in_shape(const ModelConfig& config) { return {config.hidden_size, config.embedding_size, false}; }
 
-/// The multiplier of the embeddings, rounded to the type of the table.
+/// The multiplier of the embeddings, which some families round to the type of the table.
 float multiplier(const ModelConfig& config, Dtype dtype) {
   const auto factor = static_cast<float>(config.embedding_multiplier);
+  if (!config.rounds_embedding_multiplier) return factor;
   switch (dtype) {
     case Dtype::bf16: return kernels::bf16_to_f32(kernels::f32_to_bf16(factor));
     case Dtype::f16: return kernels::f16_to_f32(kernels::f32_to_f16(factor));
@@ -27,7 +28,7 @@ Embedding::Embedding(const ModelConfig& config, Dtype dtype, kernels::WeightForm
   if (config.n_learned_positions > 0) positions_ = DeviceTensor(dtype, {config.n_learned_positions, config.hidden_size});
   if (config.n_token_types > 0) types_ = DeviceTensor(dtype, {config.n_token_types, config.hidden_size});
   if (config.projects_embeddings()) in_.emplace(format, in_shape(config));
-  if (config.has_embedding_norm) norm_ = NormLayer(config.norm, config.hidden_size);
+  if (config.has_embedding_norm) norm_ = NormLayer(config.embedding_norm_form(), config.hidden_size);
 }
 
 bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {

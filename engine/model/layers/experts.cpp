@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/experts.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -48,7 +49,7 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 }  // namespace
 
 Experts::Experts(const LayerFormats& formats, const ModelConfig& config)
-    : top_k_(config.moe.top_k), router_(WeightFormat::f32, router_shape(config)) {
+    : top_k_(config.moe.top_k), weighs_input_(config.moe.weighs_input), router_(WeightFormat::f32, router_shape(config)) {
   const MoeConfig& moe = config.moe;
   if (moe.has_score_correction_bias) score_correction_bias_ = DeviceTensor(Dtype::f32, {moe.n_experts});
   experts_.reserve(static_cast<std::size_t>(moe.n_experts));
@@ -63,7 +64,7 @@ void Experts::on_allocated(kernels::Backend& backend) {
   std::vector<kernels::MlpWeights> weights;
   weights.reserve(experts_.size());
   for (const Mlp& expert : experts_) weights.push_back(expert.weights());
-  packed_ = backend.make_experts(weights, top_k_);
+  if (!weighs_input_) packed_ = backend.make_experts(weights, top_k_);
 }
 
 std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) {
@@ -154,9 +155,14 @@ void Experts::run_by_expert(kernels::Backend& backend, const ModelConfig& config
     StepBuffers own = step;
     own.delta = step.expert_out.rows(0, static_cast<std::int64_t>(n));
     const TensorView in = step.expert_in.rows(0, static_cast<std::int64_t>(n));
+    const std::span<float> weights(step.expert_weights.as<float>() + begin, n);
     backend.gather_rows(in, x, rows);
+    if (weighs_input_) {
+      for (std::size_t i = 0; i < n; ++i) backend.scale(in.rows(static_cast<std::int64_t>(i), 1), weights[i]);
+      std::fill(weights.begin(), weights.end(), 1.0F);
+    }
     experts_[e].forward(backend, {.x = in}, own);
-    backend.add_rows(step.delta, rows, own.delta, {step.expert_weights.as<const float>() + begin, n});
+    backend.add_rows(step.delta, rows, own.delta, weights);
   }
 }
 

@@ -44,6 +44,7 @@ class Experts {
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 
   std::int64_t top_k_;
+  bool weighs_input_;
   Linear router_;
   DeviceTensor score_correction_bias_;
   std::vector<Mlp> experts_;

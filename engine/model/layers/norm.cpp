@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/norm.h"
 
+#include <algorithm>
+
 namespace lathe::engine {
 
 using kernels::Dtype;
@@ -9,6 +11,11 @@ NormLayer::NormLayer(const NormConfig& config, std::int64_t n) : config_(config)
   if (n == 0) return;
   weight_ = DeviceTensor(Dtype::f32, {n});
   if (config.has_bias) bias_ = DeviceTensor(Dtype::f32, {n});
+}
+
+void NormLayer::on_allocated(kernels::Backend& /*backend*/) {
+  if (!config_.is_weightless || !exists()) return;
+  std::fill_n(weight_.view().as<float>(), weight_.view().n_elements(), 1.0F);
 }
 
 void NormLayer::load_weight(kernels::Backend& backend, const kernels::TensorView& weight) {

@@ -19,6 +19,9 @@ class NormLayer {
     visit(self.weight_, self.bias_);
   }
 
+  /// Sets the weight of a norm for which files store none.
+  void on_allocated(kernels::Backend& backend);
+
   /// Shapes: weight, bias: n elements of any floating type, in any shape.
   void load_weight(kernels::Backend& backend, const kernels::TensorView& weight);
   /// Loads the elements from `first` on.

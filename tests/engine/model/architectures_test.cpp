@@ -53,7 +53,9 @@ class ArchitecturesTest : public QObject {
     for (const std::string& all : {folder(), tests::source_path("tests/fixtures/embeddings")}) {
       for (const auto& entry : std::filesystem::directory_iterator(all)) {
         if (!entry.is_directory()) continue;
-        there.insert(tests::read_json_file(entry.path().string() + "/config.json").at("model_type").get<std::string>());
+        const Json config = tests::read_json_file(entry.path().string() + "/config.json");
+        there.insert(config.at("model_type").get<std::string>());
+        if (config.contains("text_config")) there.insert(config["text_config"].at("model_type").get<std::string>());
       }
     }
     for (const Architecture* row : architectures()) {

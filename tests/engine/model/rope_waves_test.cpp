@@ -90,6 +90,24 @@ class RopeWavesTest : public QObject {
     QCOMPARE(rope_choice({}, 1), 0);
   }
 
+  /// Llama 4 Scout: no frequency lies between equal bounds.
+  void llama3_may_have_equal_bounds() {
+    const RopeConfig rope{.theta = 5e5,
+                          .rotary_dim = 128,
+                          .scaling = RopeScaling::llama3,
+                          .factor = 16,
+                          .low_freq_factor = 1,
+                          .high_freq_factor = 1,
+                          .original_max_position_embeddings = 8192};
+    RopeConfig plain = rope;
+    plain.scaling = RopeScaling::none;
+    const RopeWaves scaled = rope_waves(rope, 100), unscaled = rope_waves(plain, 100);
+    for (std::size_t i = 0; i < scaled.frequencies.size(); ++i) {
+      const bool is_high = unscaled.frequencies[i] * 8192 > 2 * M_PI;
+      QCOMPARE(scaled.frequencies[i], is_high ? unscaled.frequencies[i] : unscaled.frequencies[i] / 16);
+    }
+  }
+
   void longrope_takes_the_list_of_the_context() {
     RopeConfig rope{.theta = 10000, .rotary_dim = 4, .scaling = RopeScaling::longrope, .factor = 32};
     rope.original_max_position_embeddings = 4096;

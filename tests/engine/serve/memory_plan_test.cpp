@@ -64,6 +64,7 @@ class MemoryPlanTest : public QObject {
   void kv_dtype_auto_is_as_compute();
   void kv_dtype_may_be_chosen();
   void kv_in_int8_counts_its_scales();
+  void chunks_are_whole_blocks();
   void rows_follow_the_options();
   void logit_rows_are_at_least_one_a_sequence();
   void verdict_by_what_is_free();
@@ -94,6 +95,22 @@ void MemoryPlanTest::context_beyond_the_checkpoint_is_refused() {
   QVERIFY(!plan.has_value());
   QVERIFY(plan.error().code == ErrorCode::invalid_argument);
   QCOMPARE(plan.error().message, std::string("max_model_len is 257, but the checkpoint supports at most 256 positions"));
+}
+
+void MemoryPlanTest::chunks_are_whole_blocks() {
+  Case test;
+  test.config.has_chunks = true;
+  test.config.layers.front().window = 40;
+  test.options.block_size = 16;
+  const auto plan = test.plan();
+  QVERIFY(!plan.has_value());
+  QVERIFY(plan.error().code == ErrorCode::invalid_argument);
+  QVERIFY(plan.error().message.find("block_size is 16, but the checkpoint sees its context in chunks of 40") == 0);
+  test.options.max_model_len = 40;  // one chunk
+  QVERIFY(test.plan().has_value());
+  test.options.max_model_len = 0;
+  test.options.block_size = 8;
+  QVERIFY(test.plan().has_value());
 }
 
 /// As far as its factor goes; without being asked the context is that of the checkpoint.
