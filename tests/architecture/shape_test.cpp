@@ -10,6 +10,9 @@
 #include "tests/support/function_scan.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
+
+namespace shape_test {
 
 namespace {
 
@@ -317,5 +320,7 @@ void ShapeTest::tests_are_at_least_half_as_long_as_the_code() {
   }
 }
 
-QTEST_GUILESS_MAIN(ShapeTest)
+LATHE_TEST(ShapeTest)
+
+}  // namespace shape_test
 #include "shape_test.moc"
