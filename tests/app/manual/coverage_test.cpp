@@ -19,6 +19,9 @@
 #include "engine/api/sampling_params.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace coverage_test {
 
 using namespace lathe::app;
 using lathe::engine::OptionDescriptor;
@@ -307,5 +310,7 @@ void CoverageTest::commands_can_be_typed() {
   }
 }
 
-QTEST_GUILESS_MAIN(CoverageTest)
+LATHE_TEST(CoverageTest)
+
+}  // namespace coverage_test
 #include "coverage_test.moc"

@@ -4,6 +4,9 @@
 
 #include "app/server/access.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace allowed_hosts_test {
 
 using namespace lathe;
 using tests::HttpClient;
@@ -79,5 +82,7 @@ void AllowedHostsTest::S18_a_refused_host_is_told_what_would_let_it_in() {
   }
 }
 
-QTEST_GUILESS_MAIN(AllowedHostsTest)
+LATHE_TEST(AllowedHostsTest)
+
+}  // namespace allowed_hosts_test
 #include "allowed_hosts_test.moc"

@@ -4,6 +4,9 @@
 
 #include "app/server/dialect.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace paths_test {
 
 using namespace lathe;
 using tests::HttpClient;
@@ -137,5 +140,7 @@ class PathsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PathsTest)
+LATHE_TEST(PathsTest)
+
+}  // namespace paths_test
 #include "paths_test.moc"

@@ -4,7 +4,10 @@
 
 #include "app/server/dialects/openai/template_variables.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace thinking_test {
 
 using namespace lathe;
 using engine::Json;
@@ -240,5 +243,7 @@ void ThinkingTest::variables_of_a_template_are_found() {
   QCOMPARE(app::openai::reads_variable(QTest::currentDataTag(), "thinking"), found);
 }
 
-QTEST_GUILESS_MAIN(ThinkingTest)
+LATHE_TEST(ThinkingTest)
+
+}  // namespace thinking_test
 #include "thinking_test.moc"

@@ -5,6 +5,9 @@
 #include <QtTest>
 
 #include "tests/support/byte_tokenizer.h"
+#include "tests/support/test_class.h"
+
+namespace token_offsets_test {
 
 using namespace lathe;
 using app::openai::token_offsets;
@@ -79,5 +82,7 @@ class TokenOffsetsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenOffsetsTest)
+LATHE_TEST(TokenOffsetsTest)
+
+}  // namespace token_offsets_test
 #include "token_offsets_test.moc"

@@ -11,7 +11,10 @@
 #include "app/server/known_fields.h"
 #include "app/server/request_body.h"
 #include "tests/support/sampling_table.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace sampling_table_test {
 
 using namespace lathe;
 using engine::Json;
@@ -162,5 +165,7 @@ void SamplingTableTest::one_row_less_is_nothing() {
   VERIFY_HAS(message_of(app::sweep_plan_from(all, table)), "there is no option \"" + parameter + "\"");
 }
 
-QTEST_GUILESS_MAIN(SamplingTableTest)
+LATHE_TEST(SamplingTableTest)
+
+}  // namespace sampling_table_test
 #include "sampling_table_test.moc"

@@ -4,6 +4,10 @@
 #include <QTest>
 #include <set>
 
+#include "tests/support/test_class.h"
+
+namespace kv_storage_test {
+
 using namespace lathe;
 using engine::KvStorage;
 
@@ -76,5 +80,7 @@ void KvStorageTest::more_than_there_is_is_an_error() {
   QVERIFY(storage.error().code == engine::ErrorCode::resource_exhausted);
 }
 
-QTEST_GUILESS_MAIN(KvStorageTest)
+LATHE_TEST(KvStorageTest)
+
+}  // namespace kv_storage_test
 #include "kv_storage_test.moc"

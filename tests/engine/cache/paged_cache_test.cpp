@@ -3,7 +3,10 @@
 #include <QtTest>
 
 #include "engine/cache/paged_cache.h"
+#include "tests/support/test_class.h"
 #include "tests/support/token_ids.h"
+
+namespace paged_cache_test {
 
 using namespace lathe::engine;
 using lathe::tests::count_from;
@@ -171,5 +174,7 @@ void PagedCacheTest::evictions_are_counted_once() {
   QCOMPARE(cache.take_n_evicted(), 0);
 }
 
-QTEST_GUILESS_MAIN(PagedCacheTest)
+LATHE_TEST(PagedCacheTest)
+
+}  // namespace paged_cache_test
 #include "paged_cache_test.moc"

@@ -6,7 +6,10 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/support/fake_cuda/fake_device.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/written_families.h"
+
+namespace families_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -96,5 +99,7 @@ class FamiliesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FamiliesTest)
+LATHE_TEST(FamiliesTest)
+
+}  // namespace families_test
 #include "families_test.moc"

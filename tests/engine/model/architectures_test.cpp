@@ -10,7 +10,10 @@
 #include "engine/model/model_config.h"
 #include "engine/model/weight_roles.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace architectures_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -295,5 +298,7 @@ class ArchitecturesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ArchitecturesTest)
+LATHE_TEST(ArchitecturesTest)
+
+}  // namespace architectures_test
 #include "architectures_test.moc"

@@ -5,6 +5,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace generation_config_test {
+
 using namespace lathe::engine;
 
 class GenerationConfigTest : public QObject {
@@ -91,5 +95,7 @@ void GenerationConfigTest::other_keys_are_nobodys_business() {
   QVERIFY(read_generation_config({{"transformers_version", "4.41"}, {"do_sample", true}}, 100).warnings.empty());
 }
 
-QTEST_GUILESS_MAIN(GenerationConfigTest)
+LATHE_TEST(GenerationConfigTest)
+
+}  // namespace generation_config_test
 #include "generation_config_test.moc"

@@ -9,8 +9,11 @@
 #include "engine/serve/opened_model.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace host_access_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -206,5 +209,7 @@ class HostAccessTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HostAccessTest)
+LATHE_TEST(HostAccessTest)
+
+}  // namespace host_access_test
 #include "host_access_test.moc"

@@ -5,8 +5,11 @@
 
 #include "engine/api/model_knobs.h"
 #include "engine/model/model_knobs.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace model_knobs_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -169,5 +172,7 @@ void ModelKnobsTest::a_missing_model_is_not_found() {
   QCOMPARE(model_knobs("/nowhere/at/all").error().code, ErrorCode::not_found);
 }
 
-QTEST_APPLESS_MAIN(ModelKnobsTest)
+LATHE_TEST(ModelKnobsTest)
+
+}  // namespace model_knobs_test
 #include "model_knobs_test.moc"

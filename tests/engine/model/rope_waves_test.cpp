@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "engine/model/rope_config.h"
+#include "tests/support/test_class.h"
+
+namespace rope_waves_test {
 
 using namespace lathe::engine;
 
@@ -103,5 +106,7 @@ class RopeWavesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RopeWavesTest)
+LATHE_TEST(RopeWavesTest)
+
+}  // namespace rope_waves_test
 #include "rope_waves_test.moc"

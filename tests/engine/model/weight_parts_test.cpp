@@ -17,7 +17,10 @@
 #include "tests/support/decoder_logits.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
 #include "tests/support/written_families.h"
+
+namespace weight_parts_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -178,5 +181,7 @@ void WeightPartsTest::every_part_of_a_layer_has_its_name() {
   QCOMPARE(n_members, 44U);
 }
 
-QTEST_GUILESS_MAIN(WeightPartsTest)
+LATHE_TEST(WeightPartsTest)
+
+}  // namespace weight_parts_test
 #include "weight_parts_test.moc"

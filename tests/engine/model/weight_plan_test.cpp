@@ -11,7 +11,10 @@
 #include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace weight_plan_test {
 
 using namespace lathe::engine;
 using lathe::tests::TinyModelCopy;
@@ -363,5 +366,7 @@ void WeightPlanTest::L8_tied_matrix_may_lie_under_the_name_of_the_head() {
   QCOMPARE(planned.plan->weights.front().tensor->name, std::string("lm_head.weight"));
 }
 
-QTEST_GUILESS_MAIN(WeightPlanTest)
+LATHE_TEST(WeightPlanTest)
+
+}  // namespace weight_plan_test
 #include "weight_plan_test.moc"

@@ -8,8 +8,11 @@
 #include "engine/load/checkpoint.h"
 #include "engine/model/model_config.h"
 #include "engine/serve/opened_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace wrapped_text_test {
 
 using namespace lathe::engine;
 
@@ -121,5 +124,7 @@ void WrappedTextTest::a_prefix_that_no_list_has_is_found() {
   QCOMPARE(prefix.head, std::string("thinker."));
 }
 
-QTEST_APPLESS_MAIN(WrappedTextTest)
+LATHE_TEST(WrappedTextTest)
+
+}  // namespace wrapped_text_test
 #include "wrapped_text_test.moc"

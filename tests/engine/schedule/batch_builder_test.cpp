@@ -10,6 +10,9 @@
 #include <string>
 
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
+
+namespace batch_builder_test {
 
 using namespace lathe::engine;
 
@@ -288,5 +291,7 @@ void BatchBuilderTest::no_other_code_of_the_engine_fills_a_plan() {
   }
 }
 
-QTEST_GUILESS_MAIN(BatchBuilderTest)
+LATHE_TEST(BatchBuilderTest)
+
+}  // namespace batch_builder_test
 #include "batch_builder_test.moc"

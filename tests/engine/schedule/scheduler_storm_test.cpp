@@ -9,6 +9,9 @@
 
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/scheduler_invariant.h"
+#include "tests/support/test_class.h"
+
+namespace scheduler_storm_test {
 
 using namespace lathe::engine;
 
@@ -287,5 +290,7 @@ void SchedulerStormTest::a_budget_of_one_token_for_each_sequence_is_enough() {
   verify(Storm(traffic, 6).run(), traffic);
 }
 
-QTEST_GUILESS_MAIN(SchedulerStormTest)
+LATHE_TEST(SchedulerStormTest)
+
+}  // namespace scheduler_storm_test
 #include "scheduler_storm_test.moc"

@@ -10,8 +10,11 @@
 #include "tests/support/gguf_copy.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace gguf_families_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -222,5 +225,7 @@ void GgufFamiliesTest::routers_that_are_not_known_are_refused() {
   QVERIFY2(refusal_in(info).find("deepseek2.expert_gating_func: got 3") != std::string::npos, refusal_in(info).c_str());
 }
 
-QTEST_APPLESS_MAIN(GgufFamiliesTest)
+LATHE_TEST(GgufFamiliesTest)
+
+}  // namespace gguf_families_test
 #include "gguf_families_test.moc"

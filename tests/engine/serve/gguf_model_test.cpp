@@ -11,7 +11,10 @@
 #include "tests/support/gguf_builder.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace gguf_model_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -247,5 +250,7 @@ void GgufModelTest::shared_model_answers_as_its_folder() {
   QVERIFY2(largest > 0 && largest < 0.1, std::to_string(largest).c_str());
 }
 
-QTEST_APPLESS_MAIN(GgufModelTest)
+LATHE_TEST(GgufModelTest)
+
+}  // namespace gguf_model_test
 #include "gguf_model_test.moc"

@@ -8,7 +8,10 @@
 #include "engine/model/architectures.h"
 #include "engine/serve/fit_fixes.h"
 #include "engine/serve/opened_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace memory_plan_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -422,5 +425,7 @@ void MemoryPlanTest::L20_the_largest_legal_config_does_not_fit() {
   }
 }
 
-QTEST_GUILESS_MAIN(MemoryPlanTest)
+LATHE_TEST(MemoryPlanTest)
+
+}  // namespace memory_plan_test
 #include "memory_plan_test.moc"

@@ -12,7 +12,10 @@
 #include "tests/support/fake_tokenizer.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace window_cache_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -379,5 +382,7 @@ void WindowCacheTest::traffic_in_a_tight_pool() {
   QCOMPARE(snapshot->n_blocks_cached + snapshot->n_blocks_free, n_blocks);
 }
 
-QTEST_GUILESS_MAIN(WindowCacheTest)
+LATHE_TEST(WindowCacheTest)
+
+}  // namespace window_cache_test
 #include "window_cache_test.moc"

@@ -7,8 +7,11 @@
 
 #include "engine/text/byte_alphabet.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
+
+namespace gguf_vocabulary_test {
 
 using namespace lathe::engine;
 using lathe::tests::encoded;
@@ -201,5 +204,7 @@ class GgufVocabularyTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufVocabularyTest)
+LATHE_TEST(GgufVocabularyTest)
+
+}  // namespace gguf_vocabulary_test
 #include "gguf_vocabulary_test.moc"
