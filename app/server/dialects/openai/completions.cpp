@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/server/dialects/openai/openai.h"
-#include "app/server/dialects/openai/submit.h"
+#include "app/server/dialects/openai/reply.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -90,7 +90,7 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
-  AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
+  AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "cmpl-");
   read_echo_and_logprobs(body, plan);
   refuse_unserved_fields(body, {"tools"});
   const bool add_special = body.flag("add_special_tokens").value_or(true);

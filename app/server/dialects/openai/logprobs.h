@@ -2,7 +2,7 @@
 // Writes log probabilities in the formats of chat, of plain completions, and of vLLM's prompt_logprobs.
 #pragma once
 
-#include "app/server/dialects/openai/answer_plan.h"
+#include "app/server/generate/answer_plan.h"
 
 namespace lathe::app::openai {
 

@@ -2,8 +2,8 @@
 // GET /v1/models and GET /v1/models/{id}
 #include <chrono>
 
-#include "app/server/dialects/openai/common_fields.h"
 #include "app/server/dialects/openai/openai.h"
+#include "app/server/generate/common_fields.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // POST /tokenize and POST /detokenize, in vLLM's shapes.
-#include "app/server/dialects/openai/chat_prompt.h"
-#include "app/server/dialects/openai/common_fields.h"
 #include "app/server/dialects/openai/openai.h"
-#include "app/server/dialects/openai/tool_fields.h"
+#include "app/server/generate/chat_messages.h"
+#include "app/server/generate/chat_prompt.h"
+#include "app/server/generate/common_fields.h"
+#include "app/server/generate/tool_fields.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -17,7 +18,8 @@ engine::Result<std::vector<std::int32_t>> read_prompt(RequestFields& body, std::
                                                       const engine::Engine& engine) {
   if (body.has("messages")) {
     LATHE_TRY(OrderedJson tools, read_tools(body, text));
-    LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), engine));
+    LATHE_TRY(const std::vector<engine::TextSpan> spans,
+              read_chat_prompt(body, std::move(tools), read_messages_field, engine));
     return engine.tokenizer().encode_spans(spans);
   }
   const auto prompt = body.text("prompt");

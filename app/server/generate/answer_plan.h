@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "app/api/model_slot.h"
-#include "app/server/dialects/openai/answer_reader.h"
-#include "app/server/dialects/openai/common_fields.h"
-#include "app/server/dialects/openai/token_offsets.h"
+#include "app/server/generate/answer_reader.h"
+#include "app/server/generate/common_fields.h"
+#include "app/server/generate/token_offsets.h"
 #include "engine/api/json.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 struct PromptPlan {
   std::vector<std::int32_t> ids;
@@ -23,7 +23,7 @@ struct PromptPlan {
 };
 
 struct AnswerPlan {
-  bool chat = false;         ///< chat.completion, else text_completion
+  bool chat = false;         ///< an answer to a chat, read by `reading`; else the text that completes a prompt
   std::string id;            ///< "chatcmpl-..."
   std::int64_t created = 0;  ///< Unix seconds
   std::string model;         ///< served name, as the client knows it
@@ -61,13 +61,12 @@ class TokenNames {
   bool as_ids_, skips_special_;
 };
 
-/// Returns {"prompt_tokens", "total_tokens", "completion_tokens", "prompt_tokens_details": {"cached_tokens"}}.
-engine::OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::int64_t n_cached);
+/// True if the event ends a choice that is not complete.
+inline bool is_failure(const engine::TokenEvent& event) {
+  return event.finish_reason == engine::FinishReason::error || event.finish_reason == engine::FinishReason::cancelled;
+}
 
-/// Returns the stop string or stop token id that ended a choice; null for the end token and for the length.
-engine::OrderedJson stop_reason_json(const engine::TokenEvent& event);
-
-/// Returns the error of a choice that did not finish. Requires: finish_reason cancelled or error.
+/// Returns the error of a choice that did not finish. Requires: is_failure(event).
 engine::Error failure_of(const engine::TokenEvent& event, bool server_stops);
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -10,7 +10,7 @@
 #include "engine/api/answer_parser.h"
 #include "engine/api/request.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 /// Settings for reading the choices of an answer.
 struct ChoiceReading {
@@ -38,4 +38,4 @@ class AnswerReader {
   std::size_t n_calls_ = 0;
 };
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/generation_set.h"
+#include "app/server/generate/generation_set.h"
 
 #include "app/server/error_status.h"
 

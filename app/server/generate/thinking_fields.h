@@ -10,11 +10,11 @@
 #include "app/server/request_fields.h"
 #include "engine/api/json.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 /// Adds to `variables` those that the template reads; existing ones stay, as chat_template_kwargs take precedence. Refuses
 /// fields that contradict each other, and to switch thinking off if the template cannot; warns of an effort or a budget
 /// without effect. `thinks`: answers to chats with this template have reasoning.
 void read_thinking(RequestFields& body, bool thinks, std::string_view template_source, engine::Json& variables);
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/token_offsets.h"
+#include "app/server/generate/token_offsets.h"
 
 #include <string>
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 /// Bytes that a normalizer may have dropped or added between two unchanged tokens.
@@ -72,4 +72,4 @@ std::vector<TokenOffset> token_offsets(const engine::Tokenizer& tokenizer, const
   return offsets;
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/answer_reader.h"
+#include "app/server/generate/answer_reader.h"
 
 #include <iterator>
 #include <utility>
 
 #include "kernels/api/check.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 using engine::AnswerDelta;
 
@@ -45,4 +45,4 @@ std::string_view AnswerReader::finish_reason(engine::FinishReason reason) const 
   return n_calls_ > 0 && reason == engine::FinishReason::stop ? "tool_calls" : engine::name_of(reason);
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/answer_plan.h"
+#include "app/server/generate/answer_plan.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "engine/api/utf8.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 using engine::ErrorCode;
-using engine::OrderedJson;
-using engine::StopCause;
 
 std::int64_t AnswerPlan::n_prompt_tokens() const {
   std::int64_t n = 0;
@@ -55,23 +51,6 @@ std::optional<std::string> TokenNames::bytes_of(std::int32_t id) const {
   return skips_special_ && tokenizer.is_special(id) ? std::string() : tokenizer.decode_bytes(id, false);
 }
 
-OrderedJson usage_json(std::int64_t n_prompt, std::int64_t n_completion, std::int64_t n_cached) {
-  OrderedJson usage;
-  usage["prompt_tokens"] = n_prompt;
-  usage["total_tokens"] = n_prompt + n_completion;
-  usage["completion_tokens"] = n_completion;
-  usage["prompt_tokens_details"] = {{"cached_tokens", n_cached}};
-  return usage;
-}
-
-OrderedJson stop_reason_json(const engine::TokenEvent& event) {
-  if (event.stop_cause == StopCause::text) return event.stop_reason;
-  if (event.stop_cause != StopCause::token) return nullptr;
-  std::int32_t id = 0;
-  std::from_chars(event.stop_reason.data(), event.stop_reason.data() + event.stop_reason.size(), id);
-  return id;
-}
-
 engine::Error failure_of(const engine::TokenEvent& event, bool server_stops) {
   if (server_stops) return {ErrorCode::unavailable, "the server is stopping; the answer is incomplete", {}};
   if (event.error && event.error->code != ErrorCode::internal) return *event.error;
@@ -80,4 +59,4 @@ engine::Error failure_of(const engine::TokenEvent& event, bool server_stops) {
   return {ErrorCode::unavailable, "the request was ended because it was cancelled or the model is being unloaded", {}};
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/common_fields.h"
+#include "app/server/generate/common_fields.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "app/log/printable.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 using engine::ErrorCode;
@@ -174,4 +174,4 @@ engine::Result<void> check_model_name(std::string_view name, const std::string& 
                       "model");
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

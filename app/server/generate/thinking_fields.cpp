@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/thinking_fields.h"
+#include "app/server/generate/thinking_fields.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
-#include "app/server/dialects/openai/template_variables.h"
+#include "app/server/generate/template_variables.h"
 #include "app/server/request_body.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 using engine::Json;
@@ -130,4 +130,4 @@ void read_thinking(RequestFields& body, bool thinks, std::string_view template_s
     body.warn(field, "was ignored: this model's chat template does not use thinking_budget");
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

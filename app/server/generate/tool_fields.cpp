@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/tool_fields.h"
+#include "app/server/generate/tool_fields.h"
 
 #include "app/log/printable.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 using engine::Json;
@@ -79,4 +79,4 @@ bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model) {
   return !body.failed();
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -9,7 +9,7 @@
 
 #include "engine/api/tokenizer.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 struct TokenOffset {
   std::size_t offset = 0;  ///< code points of the text before the token
@@ -22,4 +22,4 @@ struct TokenOffset {
 std::vector<TokenOffset> token_offsets(const engine::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids,
                                        std::string_view text);
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

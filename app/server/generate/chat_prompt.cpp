@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/chat_prompt.h"
+#include "app/server/generate/chat_prompt.h"
 
 #include <algorithm>
 #include <array>
 
 #include "app/log/printable.h"
-#include "app/server/dialects/openai/chat_messages.h"
-#include "app/server/dialects/openai/template_variables.h"
-#include "app/server/dialects/openai/thinking_fields.h"
+#include "app/server/generate/template_variables.h"
+#include "app/server/generate/thinking_fields.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 using engine::ErrorCode;
@@ -50,14 +49,13 @@ void read_variables(RequestFields& body, const std::string& source, bool thinks,
 }  // namespace
 
 engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& body, engine::OrderedJson tools,
+                                                               const MessageReader& read_messages,
                                                                const engine::Engine& engine) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
     return engine::fail(ErrorCode::invalid_argument, "this model has no chat template; send a prompt to /v1/completions",
                         "messages");
   }
-  const Json* messages = body.array("messages");
-  if (messages == nullptr || messages->empty()) body.refuse("messages", "must be a list of at least one message");
   engine::ChatRenderOptions options;
   const auto add_generation_prompt = body.flag("add_generation_prompt");
   options.continue_final_message = body.flag("continue_final_message").value_or(false);
@@ -74,7 +72,7 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   read_thinking(body, thinks, source, options.variables);
   LATHE_TRY_VOID(body.verdict());
 
-  LATHE_TRY(const std::vector<engine::ChatMessage> read, read_chat_messages(*messages, body));
+  LATHE_TRY(const std::vector<engine::ChatMessage> read, read_messages(body));
   auto spans = chat_template->render(read, options);
   if (!spans) {
     // The template is a program of the model's author: its errors are errors of this request.
@@ -84,4 +82,4 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   return spans;
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

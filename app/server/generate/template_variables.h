@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 /// True if the template's tags contain the name as a variable: not in text, strings or comments, and not after a dot.
 bool reads_variable(std::string_view source, std::string_view name);
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/template_variables.h"
+#include "app/server/generate/template_variables.h"
 
 #include <algorithm>
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 bool is_name_character(char c) {
@@ -55,4 +55,4 @@ bool reads_variable(std::string_view source, std::string_view name) {
   return false;
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/chat_messages.h"
+#include "app/server/generate/chat_messages.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "app/log/printable.h"
 #include "app/server/request_body.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 namespace {
 
 using engine::ChatMessage;
@@ -141,13 +141,16 @@ Result<ChatMessage> read_message(const Json& json, const std::string& path, Requ
 
 }  // namespace
 
-Result<std::vector<ChatMessage>> read_chat_messages(const Json& messages, RequestFields& body) {
+Result<std::vector<ChatMessage>> read_messages_field(RequestFields& body) {
+  const Json* messages = body.array("messages");
+  if (messages == nullptr || messages->empty()) body.refuse("messages", "must be a list of at least one message");
+  LATHE_TRY_VOID(body.verdict());
   std::vector<ChatMessage> read;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    LATHE_TRY(ChatMessage message, read_message(messages[i], "messages[" + std::to_string(i) + "]", body));
+  for (std::size_t i = 0; i < messages->size(); ++i) {
+    LATHE_TRY(ChatMessage message, read_message((*messages)[i], "messages[" + std::to_string(i) + "]", body));
     read.push_back(std::move(message));
   }
   return read;
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

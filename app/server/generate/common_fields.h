@@ -10,7 +10,7 @@
 #include "engine/api/engine.h"
 #include "engine/api/sampling_field.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 struct CommonFields {
   engine::SamplingParams sampling;  ///< without max_tokens, which depends on the prompt
@@ -51,4 +51,4 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
 engine::Result<void> check_model(RequestFields& body, const std::string& served);
 engine::Result<void> check_model_name(std::string_view name, const std::string& served);
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

@@ -8,7 +8,7 @@
 #include "app/server/request_fields.h"
 #include "engine/api/engine.h"
 
-namespace lathe::app::openai {
+namespace lathe::app {
 
 /// Reads and checks "tools"; null if there are none. `text` is the body itself: templates write tools with their keys in the
 /// given order. Errors: those of parse_ordered_json; all others are recorded in `body`.
@@ -18,4 +18,4 @@ engine::Result<engine::OrderedJson> read_tools(RequestFields& body, std::string_
 /// can be parsed; forced calls would need guided decoding and are refused. Errors are recorded in `body`.
 bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model);
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app

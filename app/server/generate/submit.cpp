@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/server/dialects/openai/submit.h"
+#include "app/server/generate/submit.h"
 
 #include <chrono>
 
-#include "app/server/dialects/openai/streamed_answer.h"
-#include "app/server/dialects/openai/whole_answer.h"
+namespace lathe::app {
 
-namespace lathe::app::openai {
-
-AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields, bool chat) {
+AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields,
+                     std::string_view id_prefix) {
   using namespace std::chrono;
   AnswerPlan plan;
-  plan.chat = chat;
-  plan.id = (chat ? "chatcmpl-" : "cmpl-") + context.ids.next();
+  plan.id = std::string(id_prefix) + context.ids.next();
   plan.created = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
   plan.model = context.served_name(model);
   plan.loaded_model = model.name;
@@ -22,8 +19,9 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
   return plan;
 }
 
-engine::Result<http::Reply> submit(const ServerContext& context, const http::Request& request, engine::Engine& engine,
-                                   AnswerPlan plan, const RequestFields& body, const RequestBody& given) {
+engine::Result<std::unique_ptr<GenerationSet>> submit_plan(const ServerContext& context, const http::Request& request,
+                                                           engine::Engine& engine, AnswerPlan& plan,
+                                                           const RequestFields& body, const RequestBody& given) {
   plan.warnings = all_warnings(context, body, given);
   // Selecting the best answers needs log probabilities, even if these are not shown.
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
@@ -39,8 +37,7 @@ engine::Result<http::Reply> submit(const ServerContext& context, const http::Req
   row.model = plan.model;
   auto set = GenerationSet::submit(engine, context.requests, std::move(requests), row);
   if (!set) return tl::unexpected(given.in_given_names(set.error()));
-  if (plan.fields.stream) return http::Reply(std::make_unique<StreamedAnswer>(std::move(plan), std::move(*set)));
-  return http::Reply(std::make_unique<WholeAnswer>(std::move(plan), std::move(*set)));
+  return set;
 }
 
-}  // namespace lathe::app::openai
+}  // namespace lathe::app
