@@ -117,7 +117,8 @@ std::optional<AccessRefusal> Access::check_origin(const http::RequestHead& head)
 
 std::optional<AccessRefusal> Access::check_key(const http::RequestHead& head) const {
   if (is_public_path(head.path) || key_.admits(head)) return std::nullopt;
-  return AccessRefusal{401, "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\""};
+  return AccessRefusal{401,
+                       "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\" or as \"x-api-key: KEY\""};
 }
 
 std::optional<AccessRefusal> Access::check_media_type(const http::RequestHead& head) {
@@ -153,7 +154,7 @@ std::vector<http::Field> Access::preflight_fields(const http::RequestHead& head)
   // All headers that a listed page asks for are allowed: client libraries send some of their own (X-Stainless-...).
   const std::string_view asked = head.value("Access-Control-Request-Headers");
   std::vector<http::Field> fields = {
-      {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+      {"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
       {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
       {"Access-Control-Max-Age", "600"}};
   // Browsers ask this before a page from the internet may reach this machine.

@@ -365,6 +365,14 @@ std::span<const KnownField> known_fields() {
   return fields;
 }
 
+std::vector<KnownField> dialect_fields(std::span<const KnownField> own) {
+  std::vector<KnownField> fields(own.begin(), own.end());
+  for (const KnownField& field : known_fields()) {
+    if (find_field(own, field.name) == nullptr) fields.push_back(field);
+  }
+  return fields;
+}
+
 std::span<const KnownField> option_fields() {
   static const std::vector<KnownField> fields = [] {
     std::vector<KnownField> made(std::begin(kOptionFields), std::end(kOptionFields));

@@ -21,12 +21,17 @@ namespace {
 using engine::Error;
 using engine::ErrorCode;
 
+constexpr std::size_t kMaxRequestId = 200;
 constexpr const char* kInternal = "internal error; the server's log says more";
 
+/// "*" at the end of a route matches any path below, elsewhere it matches one segment.
 bool path_matches(std::string_view route, std::string_view path) {
-  if (!route.ends_with("/*")) return route == path;
-  const std::string_view stem = route.substr(0, route.size() - 1);
-  return path.size() > stem.size() && path.starts_with(stem);
+  const std::size_t star = route.find('*');
+  if (star == route.npos) return route == path;
+  const std::string_view stem = route.substr(0, star), rest = route.substr(star + 1);
+  if (path.size() <= stem.size() + rest.size() || !path.starts_with(stem) || !path.ends_with(rest)) return false;
+  const std::string_view segment = path.substr(stem.size(), path.size() - stem.size() - rest.size());
+  return rest.empty() || segment.find('/') == segment.npos;
 }
 
 bool serves(const Route& route, std::string_view method) {
@@ -54,15 +59,25 @@ bool Router::is_on(const Dialect& dialect) const {
   return std::find(options_.dialects_off.begin(), options_.dialects_off.end(), dialect.name) == options_.dialects_off.end();
 }
 
+/// Also finds a route whose path has a "/v1" more or less: base addresses are given with and without it.
 Router::Match Router::match(const http::RequestHead& head) const {
   Match match{.path = http::canonical_path(head.path)};
   if (!match.path) return match;
+  match_path(match, head.method);
+  if (match.dialect != nullptr) return match;
+  const std::string& path = *match.path;
+  Match other{.path = path.starts_with("/v1/") ? path.substr(3) : "/v1" + path};
+  match_path(other, head.method);
+  return other.dialect != nullptr ? other : match;
+}
+
+void Router::match_path(Match& match, std::string_view method) const {
   for (std::size_t i = 0; i < dialects().size(); ++i) {
     const Dialect& dialect = *dialects()[i];
     if (!is_on(dialect)) continue;
     for (const Route& route : dialect.routes) {
       if (!path_matches(route.path, *match.path)) continue;
-      const bool is_it = match.route == nullptr && serves(route, head.method);
+      const bool is_it = match.route == nullptr && serves(route, method);
       if (is_it) match.route = &route;
       if (is_it || match.dialect == nullptr) {
         match.dialect = &dialect;
@@ -71,7 +86,6 @@ Router::Match Router::match(const http::RequestHead& head) const {
       match.methods.append(route.method).append(route.method == "GET" ? ", HEAD, " : ", ");
     }
   }
-  return match;
 }
 
 /// Checks in a fixed order: a client that the server does not answer at all learns nothing about keys or paths.
@@ -89,6 +103,13 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (head.method != "POST") return std::nullopt;
   if (auto refusal = Access::check_media_type(head)) return refusal;
   return Access::check_content_coding(head);
+}
+
+/// Returns the id that the client gave to its request, or a new one.
+std::string Router::request_id(const http::RequestHead& head) const {
+  const std::string_view given = head.value("X-Request-Id");
+  const bool is_plain = std::all_of(given.begin(), given.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  return given.empty() || given.size() > kMaxRequestId || !is_plain ? "req_" + context_.ids.next() : std::string(given);
 }
 
 /// Suggests the nearest route, for a base address with a part too many or too few: "/models", "/v1/v1/models".
@@ -113,6 +134,10 @@ http::Screening Router::screen(const http::RequestHead& head) {
   http::Screening screening;
   screening.fields = access_.cors_fields(head);
   const Match found = match(head);
+  screening.fields.push_back({"x-request-id", request_id(head)});
+  if (found.dialect != nullptr && !found.dialect->request_id_field.empty()) {
+    screening.fields.push_back({std::string(found.dialect->request_id_field), screening.fields.back().value});
+  }
   if (const auto refusal = refusal_of(head, found)) {
     const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
     screening.refusal = refuse_with(&head, dialect, Error{code_of(refusal->status), refusal->message, {}}, refusal->status);

@@ -105,8 +105,16 @@ engine::Result<void> HttpServer::start(const ServerOptions& options) {
 engine::Result<void> HttpServer::open(const ServerOptions& options) {
   LATHE_TRY_VOID(check(options));
   auto traffic = std::make_unique<Traffic>();
-  auto router = std::make_unique<Router>(
-      options, ServerContext{models_, requests_, log_, ids_, warned_, *traffic, options.model_name}, *traffic);
+  ServerContext context{models_,
+                        requests_,
+                        log_,
+                        ids_,
+                        warned_,
+                        *traffic,
+                        options.model_name,
+                        options.other_model_names,
+                        options.any_model_name};
+  auto router = std::make_unique<Router>(options, std::move(context), *traffic);
   http::ListenerOptions listen;
   listen.host = options.host;
   listen.port = options.port;

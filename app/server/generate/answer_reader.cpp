@@ -41,6 +41,16 @@ std::vector<AnswerDelta> AnswerReader::read(const engine::TokenEvent& event) {
   return kept;
 }
 
+std::vector<AnswerDelta> AnswerReader::read_whole(const engine::TokenEvent& event) {
+  std::vector<AnswerDelta> parts;
+  for (AnswerDelta& delta : read(event)) {
+    const bool goes_on = !parts.empty() && delta.kind == parts.back().kind && delta.kind != AnswerDelta::Kind::call;
+    if (goes_on) parts.back().text += delta.text;
+    else parts.push_back(std::move(delta));
+  }
+  return parts;
+}
+
 std::string_view AnswerReader::finish_reason(engine::FinishReason reason) const {
   return n_calls_ > 0 && reason == engine::FinishReason::stop ? "tool_calls" : engine::name_of(reason);
 }

@@ -27,6 +27,8 @@ class AnswerReader {
   /// Returns the deltas of this event; tool calls are complete and have ids. The last event also yields all text held back
   /// so far.
   std::vector<engine::AnswerDelta> read(const engine::TokenEvent& event);
+  /// Returns the parts of a whole answer: as read(), with adjacent deltas of one kind joined.
+  std::vector<engine::AnswerDelta> read_whole(const engine::TokenEvent& event);
   /// Returns "length" if that ended the answer, "tool_calls" if there is a call, else the engine's reason.
   std::string_view finish_reason(engine::FinishReason reason) const;
   std::size_t n_calls() const { return n_calls_; }

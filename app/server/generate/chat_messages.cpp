@@ -50,15 +50,13 @@ Result<void> read_part(const Json& json, const std::string& path, ChatMessage& m
     // Reasoning of any shape is accepted: a client sends back what some server gave it, and many templates ignore it.
     const Json* words = part.any(kind->member);
     if (words == nullptr) words = part.any("text");
-    if (words == nullptr || !words->is_string()) return {};
-    message.reasoning += (message.reasoning.empty() ? "" : "\n") + words->get<std::string>();
+    if (words != nullptr && words->is_string()) add_reasoning(message, words->get<std::string>());
     return {};
   }
   auto text = part.text(kind->member);
   if (!text) part.refuse(kind->member, "is missing");
   LATHE_TRY_VOID(part.verdict());
-  message.content += (message.parts.empty() ? "" : "\n") + *text;
-  message.parts.push_back(*std::move(text));
+  add_part(message, *std::move(text));
   return {};
 }
 
@@ -140,6 +138,15 @@ Result<ChatMessage> read_message(const Json& json, const std::string& path, Requ
 }
 
 }  // namespace
+
+void add_part(ChatMessage& message, std::string text) {
+  message.content += (message.parts.empty() ? "" : "\n") + text;
+  message.parts.push_back(std::move(text));
+}
+
+void add_reasoning(ChatMessage& message, const std::string& text) {
+  message.reasoning += (message.reasoning.empty() ? "" : "\n") + text;
+}
 
 Result<std::vector<ChatMessage>> read_messages_field(RequestFields& body) {
   const Json* messages = body.array("messages");

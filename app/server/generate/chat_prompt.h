@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "app/server/request_fields.h"
@@ -12,6 +13,13 @@ namespace lathe::app {
 
 /// Reads the messages of a body in the form of one dialect.
 using MessageReader = std::function<engine::Result<std::vector<engine::ChatMessage>>(RequestFields& body)>;
+
+/// Returns a reader for messages that have been read already.
+inline MessageReader reader_of(std::vector<engine::ChatMessage> messages) {
+  return [messages = std::move(messages)](RequestFields&) -> engine::Result<std::vector<engine::ChatMessage>> {
+    return messages;
+  };
+}
 
 /// Reads the messages by `read_messages`, and "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and
 /// the thinking fields. `tools`: the tools of the request, or null. Text of users is in spans that are encoded without

@@ -160,18 +160,11 @@ engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::
   return {};
 }
 
-engine::Result<void> check_model(RequestFields& body, const std::string& served) {
+engine::Result<void> check_model(RequestFields& body, const ServerContext& context, const engine::LoadedModel& model) {
   const std::string asked = body.text("model").value_or("");
   LATHE_TRY_VOID(body.verdict());
   if (asked.empty()) return {};
-  return check_model_name(asked, served);
-}
-
-engine::Result<void> check_model_name(std::string_view name, const std::string& served) {
-  if (name == served) return {};
-  return engine::fail(ErrorCode::not_found,
-                      fmt::format("The model `{}` does not exist; this server has `{}`.", printable(name, 100), served),
-                      "model");
+  return context.check_model_name(asked, model);
 }
 
 }  // namespace lathe::app

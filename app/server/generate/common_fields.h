@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/server/dialect.h"
 #include "app/server/request_body.h"
 #include "engine/api/engine.h"
 #include "engine/api/sampling_field.h"
@@ -47,8 +48,7 @@ void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFiel
 engine::Result<void> check_ids(const std::vector<std::int32_t>& ids, const std::string& path,
                                const engine::Tokenizer& tokenizer);
 
-/// Checks that the request names the model `served`, or no model. Errors: not_found.
-engine::Result<void> check_model(RequestFields& body, const std::string& served);
-engine::Result<void> check_model_name(std::string_view name, const std::string& served);
+/// Checks that the request names the served model, or no model. Errors: not_found.
+engine::Result<void> check_model(RequestFields& body, const ServerContext& context, const engine::LoadedModel& model);
 
 }  // namespace lathe::app

@@ -18,15 +18,6 @@ void warn_of_strict(RequestFields& part) {
   }
 }
 
-void check_function(const Json& function, RequestFields& body, const std::string& path) {
-  RequestFields reader(function, path);
-  if (reader.text("name").value_or("").empty()) reader.refuse("name", "is missing or empty");
-  reader.text("description");
-  reader.object("parameters");
-  warn_of_strict(reader);
-  body.take_over(reader);
-}
-
 void check_tool(const Json& tool, RequestFields& body, const std::string& path) {
   if (!tool.is_object()) return body.refuse(path, "must be an object with \"type\" and \"function\"");
   RequestFields reader(tool, path);
@@ -40,6 +31,15 @@ void check_tool(const Json& tool, RequestFields& body, const std::string& path) 
 }
 
 }  // namespace
+
+void check_function(const Json& function, RequestFields& body, const std::string& path) {
+  RequestFields reader(function, path);
+  if (reader.text("name").value_or("").empty()) reader.refuse("name", "is missing or empty");
+  reader.text("description");
+  reader.object("parameters");
+  warn_of_strict(reader);
+  body.take_over(reader);
+}
 
 engine::Result<OrderedJson> read_tools(RequestFields& body, std::string_view text) {
   const Json* tools = body.array("tools");

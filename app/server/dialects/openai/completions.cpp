@@ -89,7 +89,7 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
-  LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
+  LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "cmpl-");
   read_echo_and_logprobs(body, plan);
   refuse_unserved_fields(body, {"tools"});

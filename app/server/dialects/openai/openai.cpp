@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/log/printable.h"
+#include "app/server/escape.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
@@ -34,16 +35,6 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
   if (status == 400 && error.where == "input_tokens") return "context_length_exceeded";
   if (status == 429) return "rate_limit_exceeded";
   return nullptr;
-}
-
-/// Quotes text for a shell, in single quotes.
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') out += "'\\''";
-    else out.push_back(c);
-  }
-  return out + "'";
 }
 
 std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {

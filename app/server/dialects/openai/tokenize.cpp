@@ -40,7 +40,7 @@ engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const 
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
-  LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
+  LATHE_TRY_VOID(check_model(body, context, engine->model()));
   const bool with_texts = body.flag("return_token_strs").value_or(false);
   refuse_unserved_fields(body, {});
   LATHE_TRY_VOID(body.verdict());
@@ -64,7 +64,7 @@ engine::Result<http::Reply> answer_detokenize(const ServerContext& context, cons
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
-  LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
+  LATHE_TRY_VOID(check_model(body, context, engine->model()));
   if (!body.has("tokens")) body.refuse("tokens", "is missing");
   const std::vector<std::int32_t> ids = body.ids("tokens", kMaxIds);
   LATHE_TRY_VOID(body.verdict());
