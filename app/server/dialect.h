@@ -2,6 +2,8 @@
 // Dialect: one protocol of the server, as a table of routes, an error format and an example command.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "app/api/log.h"
 #include "app/api/model_slot.h"
 #include "app/api/request_log.h"
+#include "app/server/answer_store.h"
 #include "app/server/field_warnings.h"
 #include "app/server/http/handler.h"
 #include "app/server/id_source.h"
@@ -26,6 +29,8 @@ struct ServerContext {
   Log& log;
   IdSource& ids;
   WarningLog& warned;
+  AnswerStore& answers;
+  std::atomic<std::uint64_t>& cache_epoch;  ///< number of times that clients have reset the prefix cache
   const Traffic& traffic;
   std::string model_name{};                      ///< name under which the model is served; empty: the model's own
   std::vector<std::string> other_model_names{};  ///< further names of the model
@@ -64,6 +69,8 @@ struct Dialect {
   std::string (*curl)(const std::string& base_url, const std::string& model, const std::string& key);
   /// Field of answers, besides x-request-id, in which the dialect's clients look for the id of the request; empty: none.
   std::string_view request_id_field = {};
+  /// Errors of unknown paths that begin with it have this dialect's format; empty: none has.
+  std::string_view path_prefix = {};
 };
 
 /// All dialects. An error outside of every dialect has the format of the first.

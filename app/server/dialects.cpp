@@ -15,6 +15,7 @@ namespace lathe::app {
 LATHE_TABLE(Dialect, kDialects,
   kOpenaiDialect,
   kAnthropicDialect,
+  kOllamaDialect,
 );
 
 namespace {

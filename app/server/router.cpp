@@ -88,6 +88,18 @@ void Router::match_path(Match& match, std::string_view method) const {
   }
 }
 
+/// Returns the dialect in whose format an error is written: that of the route, of the nearest one, of the path's prefix.
+const Dialect& Router::dialect_of(const Match& match) const {
+  if (match.dialect != nullptr) return *match.dialect;
+  if (!match.path) return *dialects().front();
+  if (const Dialect* nearest = nearest_route(*match.path).dialect) return *nearest;
+  for (const Dialect* dialect : dialects()) {
+    const bool is_its_path = !dialect->path_prefix.empty() && match.path->starts_with(dialect->path_prefix);
+    if (is_its_path && is_on(*dialect)) return *dialect;
+  }
+  return *dialects().front();
+}
+
 /// Checks in a fixed order: a client that the server does not answer at all learns nothing about keys or paths.
 std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, const Match& match) const {
   if (auto refusal = access_.check_host(head)) return refusal;
@@ -112,9 +124,9 @@ std::string Router::request_id(const http::RequestHead& head) const {
   return given.empty() || given.size() > kMaxRequestId || !is_plain ? "req_" + context_.ids.next() : std::string(given);
 }
 
-/// Suggests the nearest route, for a base address with a part too many or too few: "/models", "/v1/v1/models".
-std::string Router::no_route(const http::RequestHead& head, const std::string& path) const {
-  std::string_view nearest;
+/// Finds the route that a path with a part too many or too few means: "/api/v1/models", "/v1/v1/v1/models".
+Router::Nearest Router::nearest_route(const std::string& path) const {
+  Nearest nearest;
   std::ptrdiff_t least = std::numeric_limits<std::ptrdiff_t>::max();
   for (const Dialect* dialect : dialects()) {
     if (!is_on(*dialect) || path == "/") continue;
@@ -122,10 +134,15 @@ std::string Router::no_route(const http::RequestHead& head, const std::string& p
       const std::string_view whole = route.path.substr(0, route.path.find("/*"));
       const std::ptrdiff_t apart = std::abs(std::ssize(whole) - std::ssize(path));
       if (apart >= least || !(path.ends_with(whole) || whole.ends_with(path))) continue;
-      nearest = whole;
+      nearest = {dialect, whole};
       least = apart;
     }
   }
+  return nearest;
+}
+
+std::string Router::no_route(const http::RequestHead& head, const std::string& path) const {
+  const std::string_view nearest = nearest_route(path).path;
   const std::string words = "there is no " + printable(head.path, 100) + " here";
   return nearest.empty() ? words : words + "; did you mean " + std::string(nearest) + "?";
 }
@@ -139,7 +156,7 @@ http::Screening Router::screen(const http::RequestHead& head) {
     screening.fields.push_back({std::string(found.dialect->request_id_field), screening.fields.back().value});
   }
   if (const auto refusal = refusal_of(head, found)) {
-    const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+    const Dialect& dialect = dialect_of(found);
     screening.refusal = refuse_with(&head, dialect, Error{code_of(refusal->status), refusal->message, {}}, refusal->status);
     auto& fields = screening.refusal->fields;
     fields.insert(fields.end(), refusal->fields.begin(), refusal->fields.end());
@@ -176,8 +193,8 @@ http::Reply Router::handle(http::Request request) {
 }
 
 http::Response Router::refuse(const http::RequestHead* head, const http::Refusal& refusal) {
-  const Match found = head != nullptr ? match(*head) : Match{};
-  const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+  const Match found = head != nullptr ? match(*head) : Match{.path = std::string()};
+  const Dialect& dialect = dialect_of(found);
   // Refusals without a head are counted here: answered() is not called for them.
   if (head == nullptr) traffic_.count(refusal.status, Traffic::kMaxDialects);
   return refuse_with(head, dialect, Error{code_of(refusal.status), refusal.message, {}}, refusal.status);
@@ -207,7 +224,7 @@ http::Response Router::refuse_with(const http::RequestHead* head, const Dialect&
 
 http::Response Router::failed(const http::RequestHead& head, const std::exception_ptr& why) {
   const Match found = match(head);
-  const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+  const Dialect& dialect = dialect_of(found);
   const Error error = error_of(why);
   const int status = http_status_of(error.code);
   context_.log.error("server", fmt::format("the answer to {} {} could not be built: {}", head.method,

@@ -30,6 +30,12 @@ class Router final : public http::Handler {
     engine::Result<std::string> path;  ///< canonical path, as the route has it
   };
   Match match(const http::RequestHead& head) const;
+  struct Nearest {
+    const Dialect* dialect = nullptr;
+    std::string_view path{};
+  };
+  Nearest nearest_route(const std::string& path) const;
+  const Dialect& dialect_of(const Match& match) const;
   void match_path(Match& match, std::string_view method) const;
   std::optional<AccessRefusal> refusal_of(const http::RequestHead& head, const Match& match) const;
   std::string request_id(const http::RequestHead& head) const;

@@ -3,12 +3,18 @@
 
 #include "app/log/printable.h"
 #include "app/server/generate/tool_fields.h"
+#include "engine/api/word_list.h"
 
 namespace lathe::app {
 namespace {
 
 using engine::Json;
 using engine::OrderedJson;
+
+bool is_left_out(const Json& tool, const FlatToolForm& form) {
+  const auto type = tool.find("type");
+  return type != tool.end() && engine::any_word(form.left_out, [&](std::string_view word) { return *type == word; });
+}
 
 OrderedJson nest_tool(RequestFields& reader, const OrderedJson& ordered, const FlatToolForm& form) {
   const auto type = reader.text("type");
@@ -45,11 +51,16 @@ OrderedJson nest_tools(RequestFields& body, const OrderedJson& ordered, const Fl
       break;
     }
     RequestFields reader((*tools)[i], path);
+    if (is_left_out((*tools)[i], form)) {
+      reader.warn("type", "was left out: this server has no such tool");
+      body.take_over(reader);
+      continue;
+    }
     nested.push_back(nest_tool(reader, ordered["tools"][i], form));
     if (!reader.failed()) check_function(Json(nested.back()["function"]), reader, path);
     body.take_over(reader);
   }
-  return nested;
+  return nested.empty() ? OrderedJson(nullptr) : nested;
 }
 
 }  // namespace lathe::app

@@ -16,11 +16,12 @@ struct FlatToolForm {
   bool type_is_optional = false;    ///< a tool without a type has that type
   std::string_view schema;          ///< member with the schema of the arguments
   bool schema_is_optional = false;  ///< a tool without a schema takes no arguments
+  std::string_view left_out = {};   ///< types, separated by blanks, that are left out with a warning
 };
 
 /// Returns OpenAI's list of the tools in "tools" of `body`; null if there are none. `ordered`: the body with its keys in
-/// their order, in which templates write them. Tools of other types are run by the server of the protocol's author and are
-/// refused by name. Errors are recorded in `body`.
+/// their order, in which templates write them. Tools of other types are run by the server of the protocol's author: they are
+/// left out or refused by name. Errors are recorded in `body`.
 engine::OrderedJson nest_tools(RequestFields& body, const engine::OrderedJson& ordered, const FlatToolForm& form);
 
 }  // namespace lathe::app

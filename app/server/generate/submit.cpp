@@ -5,6 +5,15 @@
 
 namespace lathe::app {
 
+namespace {
+
+/// Returns a salt that no request before the last reset of the prefix cache had.
+std::string salt_of_epoch(std::uint64_t epoch, const std::string& salt) {
+  return epoch == 0 ? salt : "\x1f" + std::to_string(epoch) + "\x1f" + salt;
+}
+
+}  // namespace
+
 AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& model, CommonFields fields,
                      std::string_view id_prefix) {
   using namespace std::chrono;
@@ -14,6 +23,7 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
   plan.model = context.served_name(model);
   plan.loaded_model = model.name;
   plan.fields = std::move(fields);
+  plan.fields.cache_salt = salt_of_epoch(context.cache_epoch, plan.fields.cache_salt);
   plan.models = &context.models;
   plan.ids = &context.ids;
   return plan;

@@ -14,6 +14,8 @@ constexpr KnownField kMessagesFields[] = {
     {.name = "output_config", .fate = served},
     {.name = "mcp_servers", .fate = refused},
     {.name = "container", .fate = refused},
+    {.name = "suffix", .fate = refused},
+    {.name = "echo", .fate = refused},
     {.name = "n", .fate = refused, .neutral = "1"},
     {.name = "best_of", .fate = refused, .neutral = "1"},
     {.name = "logprobs", .fate = refused},

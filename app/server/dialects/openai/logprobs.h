@@ -6,9 +6,6 @@
 
 namespace lathe::app::openai {
 
-/// Returns a value that JSON can hold: -9999 for minus infinity, as OpenAI writes "very unlikely".
-double finite_logprob(float logprob);
-
 /// Returns {"content": [{"token", "logprob", "bytes", "top_logprobs": [...]}]}.
 engine::OrderedJson chat_logprobs(const TokenNames& names, const engine::TokenEvent& event, std::int64_t n_top);
 

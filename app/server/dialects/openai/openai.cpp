@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/log/printable.h"
+#include "app/server/dialects/openai/responses.h"
 #include "app/server/escape.h"
 #include "engine/api/json.h"
 
@@ -11,10 +12,21 @@ namespace lathe::app::openai {
 namespace {
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/v1/chat/completions", answer_chat}, Route{"POST", "/v1/completions", answer_completions},
-    Route{"GET", "/v1/models", answer_models},          Route{"GET", "/v1/models/*", answer_model},
-    Route{"POST", "/tokenize", answer_tokenize},        Route{"POST", "/detokenize", answer_detokenize},
-    Route{"GET", "/health", answer_health, true},       Route{"GET", "/version", answer_version, true},
+    Route{"POST", "/v1/chat/completions", answer_chat},
+    Route{"POST", "/v1/completions", answer_completions},
+    Route{"GET", "/v1/models", answer_models},
+    Route{"GET", "/v1/models/*", answer_model},
+    Route{"POST", "/v1/responses", answer_responses},
+    Route{"GET", "/v1/responses/*/input_items", answer_input_items},
+    Route{"POST", "/v1/responses/*/cancel", answer_cancel_response},
+    Route{"GET", "/v1/responses/*", answer_stored_response},
+    Route{"DELETE", "/v1/responses/*", answer_delete_response},
+    Route{"POST", "/tokenize", answer_tokenize},
+    Route{"POST", "/detokenize", answer_detokenize},
+    Route{"GET", "/tokenizer_info", answer_tokenizer_info},
+    Route{"POST", "/reset_prefix_cache", answer_reset_prefix_cache},
+    Route{"GET", "/health", answer_health, true},
+    Route{"GET", "/version", answer_version, true},
     Route{"GET", "/metrics", answer_metrics},
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /tokenize and POST /detokenize, in vLLM's shapes.
+// POST /tokenize, POST /detokenize and GET /tokenizer_info, in vLLM's shapes.
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/generate/chat_messages.h"
 #include "app/server/generate/chat_prompt.h"
@@ -58,6 +58,29 @@ engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const 
     answer["token_strs"] = std::move(texts);
   }
   return answered(std::move(answer), warnings);
+}
+
+/// Returns the members of a tokenizer_config.json that clients with a remote tokenizer read.
+engine::Result<http::Reply> answer_tokenizer_info(const ServerContext& context, const http::Request&) {
+  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  const engine::Tokenizer& tokenizer = engine->tokenizer();
+  const auto piece = [&](std::optional<std::int32_t> id) {
+    return id ? OrderedJson(tokenizer.piece(*id)) : OrderedJson(nullptr);
+  };
+  const std::vector<std::int32_t>& eos_ids = tokenizer.eos_ids();
+  const auto eos = eos_ids.empty() ? std::nullopt : std::optional(eos_ids.front());
+  OrderedJson info;
+  info["tokenizer_class"] = tokenizer.kind();
+  info["model_max_length"] = engine->model().max_model_len;
+  info["vocab_size"] = tokenizer.vocab_size();
+  info["add_bos_token"] = tokenizer.adds_bos();
+  info["bos_token"] = piece(tokenizer.bos_id());
+  info["eos_token"] = piece(eos);
+  info["bos_token_id"] = tokenizer.bos_id() ? OrderedJson(*tokenizer.bos_id()) : OrderedJson(nullptr);
+  info["eos_token_id"] = eos ? OrderedJson(*eos) : OrderedJson(nullptr);
+  info["chat_template"] =
+      engine->chat_template() == nullptr ? OrderedJson(nullptr) : OrderedJson(engine->chat_template()->source(false));
+  return answered(std::move(info), {});
 }
 
 engine::Result<http::Reply> answer_detokenize(const ServerContext& context, const http::Request& request) {

@@ -7,6 +7,7 @@
 #include "app/server/dialects/openai/logprobs.h"
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/escape.h"
+#include "app/server/generate/token_logprobs.h"
 
 namespace lathe::app::openai {
 namespace {
