@@ -38,6 +38,11 @@ bool serves(const Route& route, std::string_view method) {
   return method == route.method || (method == "HEAD" && route.method == "GET");
 }
 
+bool announces_body(const http::RequestHead& head) {
+  const std::string_view length = head.value("Content-Length");
+  return !head.value("Transfer-Encoding").empty() || (!length.empty() && length != "0");
+}
+
 Error error_of(const std::exception_ptr& why) {
   try {
     std::rethrow_exception(why);
@@ -112,7 +117,7 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (match.route == nullptr) {
     return AccessRefusal{405, "this path accepts " + match.methods + "OPTIONS", {{"Allow", match.methods + "OPTIONS"}}};
   }
-  if (head.method != "POST") return std::nullopt;
+  if (head.method != "POST" || !announces_body(head)) return std::nullopt;
   if (auto refusal = Access::check_media_type(head)) return refusal;
   return Access::check_content_coding(head);
 }
