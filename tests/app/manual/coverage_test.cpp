@@ -233,7 +233,7 @@ void CoverageTest::every_route_is_defined() {
   for (const Dialect* dialect : dialects()) {
     for (const Route& route : dialect->routes) {
       std::string name = std::string(route.method) + " " + std::string(route.path);
-      if (name.ends_with('*')) name.replace(name.size() - 1, 1, "{id}");
+      if (const std::size_t star = name.find('*'); star != name.npos) name.replace(star, 1, "{id}");
       QVERIFY2(find_manual_entry(name) != nullptr, name.c_str());
       ++n_routes;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Offsets of a prompt's tokens in its text, with vocabularies that add a space before a text and that do not.
-#include "app/server/dialects/openai/token_offsets.h"
+#include "app/server/generate/token_offsets.h"
 
 #include <QtTest>
 
@@ -10,8 +10,8 @@
 namespace token_offsets_test {
 
 using namespace lathe;
-using app::openai::token_offsets;
-using app::openai::TokenOffset;
+using app::token_offsets;
+using app::TokenOffset;
 
 namespace {
 

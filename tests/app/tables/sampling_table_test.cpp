@@ -7,7 +7,7 @@
 #include "app/api/sweep_plan.h"
 #include "app/bench/sweep/plan/sampling_json.h"
 #include "app/cli/option_flags.h"
-#include "app/server/dialects/openai/common_fields.h"
+#include "app/server/generate/common_fields.h"
 #include "app/server/known_fields.h"
 #include "app/server/request_body.h"
 #include "tests/support/sampling_table.h"
@@ -48,7 +48,7 @@ struct CommandLine {
 struct Wire {
   Wire(const Json& json, SamplingTable table) : body(app::RequestBody::read(engine::dump_json(json)).value()) {
     app::RequestFields reader = body.reader();
-    params = app::openai::read_common_fields(reader, {}, table).sampling;
+    params = app::read_common_fields(reader, {}, table).sampling;
     app::warn_of_unread_fields(reader, app::known_fields(table));
     verdict = reader.verdict();
     warnings = reader.warnings();
