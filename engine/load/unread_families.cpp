@@ -33,8 +33,6 @@ constexpr std::array kFamilies = {
     UnreadFamily{"falcon_h1", "falcon-h1", kMamba2},
     UnreadFamily{"falcon_mamba", "", kMamba1},
     UnreadFamily{"gemma3n", "gemma3n", kSharedCache},
-    UnreadFamily{"gemma4", "gemma4", kSharedCache},
-    UnreadFamily{"gemma4_unified", "", kSharedCache},
     UnreadFamily{"glm_moe_dsa", "glm-dsa", kIndexer},
     UnreadFamily{"granitemoehybrid", "granitehybrid", kMamba2},
     UnreadFamily{"hunyuan_v1_dense", "hunyuan-dense", "norms of Q and K behind RoPE"},

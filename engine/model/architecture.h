@@ -80,7 +80,19 @@ enum class WeightRole : std::uint8_t {
   shared_gate,
   shared_up,
   shared_down,
-  shared_expert_gate  ///< the product whose sigmoid multiplies the shared expert's output
+  shared_expert_gate,  ///< the product whose sigmoid multiplies the shared expert's output
+  router_norm,     ///< weight of the norm before the router, of layers that have an MLP and experts (MoeConfig::beside_mlp)
+  expert_scale,    ///< factor of each expert's weight, after normalising
+  dense_out_norm,  ///< after the MLP, of layers that have an MLP and experts; the next two before and after the experts
+  expert_norm,
+  expert_out_norm,
+  per_layer_embedding,   ///< one row a token with its embeddings for all layers
+  per_layer_model_proj,  ///< from the embedded token to a second embedding for each layer
+  per_layer_proj_norm,   ///< of the outputs of per_layer_model_proj, one weight for all layers
+  per_layer_gate,        ///< from the residual stream to the width of an embedding for a layer
+  per_layer_proj,        ///< from that width back
+  per_layer_norm,
+  layer_scalar  ///< one number, by which a layer multiplies the residual stream
 };
 
 /// The order in which files store the elements of a tensor.

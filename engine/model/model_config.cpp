@@ -64,20 +64,34 @@ tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& 
 }
 
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
-  if (config.n_heads % config.n_kv_heads != 0) {
-    reader.fault("num_key_value_heads",
-                 fmt::format("got {}, expected a divisor of num_attention_heads {}", config.n_kv_heads, config.n_heads));
-  }
-  if (config.head_dim % 2 != 0) {
-    reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
-                                         config.head_dim));
-  }
+  const auto check = [&](const LayerConfig& layer) {
+    if (config.n_heads % config.kv_heads_of(layer) != 0) {
+      reader.fault("num_key_value_heads", fmt::format("got {}, expected a divisor of num_attention_heads {}",
+                                                      config.kv_heads_of(layer), config.n_heads));
+    }
+    if (config.head_dim_of(layer) % 2 != 0) {
+      reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
+                                           config.head_dim_of(layer)));
+    }
+  };
+  check({});
+  for (const LayerConfig& layer : config.layers) check(layer);
 }
 
 }  // namespace
 
 bool ModelConfig::has_experts() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
+}
+
+bool ModelConfig::has_sizes_by_layer() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
+    return layer.n_kv_heads > 0 || layer.head_dim > 0 || layer.intermediate_size > 0 || layer.shares_kv() || layer.k_is_v;
+  });
+}
+
+std::int64_t ModelConfig::n_cached_layers() const {
+  return std::count_if(layers.begin(), layers.end(), [](const LayerConfig& layer) { return !layer.shares_kv(); });
 }
 
 std::int64_t ModelConfig::longest_context() const {

@@ -2,6 +2,7 @@
 // ModelConfig: the fields of config.json from which a decoder is built, checked and completed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "engine/api/result.h"
 #include "engine/model/latent_config.h"
 #include "engine/model/moe_config.h"
+#include "engine/model/per_layer_config.h"
 #include "engine/model/rope_config.h"
 
 namespace lathe::engine {
@@ -52,7 +54,12 @@ struct LayerConfig {
   int rope = 0;              ///< index in ModelConfig::ropes; -1: none
   bool has_experts = false;  ///< in place of the MLP
   double score_factor = 1;   ///< multiplies ModelConfig::attention_scale
+  /// Sizes of this layer; 0: those of the model.
+  std::int64_t n_kv_heads = 0, head_dim = 0, intermediate_size = 0;
+  std::int64_t kv_source = -1;  ///< earlier layer of the same window whose K and V this layer reads; -1: it has its own
+  bool k_is_v = false;          ///< V is the product that gives K, before K's norm and RoPE
 
+  bool shares_kv() const { return kv_source >= 0; }
   bool operator==(const LayerConfig&) const = default;
 };
 
@@ -79,7 +86,8 @@ struct ModelConfig {
 
   QkNorm qk_norm = QkNorm::none;
   NormConfig qk_norm_form;
-  double attention_scale = 0;                                       ///< factor of q k^T
+  bool has_v_norm = false;     ///< each head of V has a norm without weight, of the form of K's
+  double attention_scale = 0;  ///< factor of q k^T
   double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
   bool has_sinks = false;
 
@@ -89,6 +97,9 @@ struct ModelConfig {
   bool is_gated = true;  ///< the MLP
 
   MoeConfig moe;  ///< shared by all layers that have experts
+
+  PerLayerConfig per_layer;       ///< embeddings of the token for each layer: Gemma 4 E2B
+  bool has_layer_scalar = false;  ///< a layer multiplies the residual stream that it leaves by a number of its own
 
   double embedding_multiplier = 1, residual_multiplier = 1, logit_multiplier = 1;
   bool has_embedding_norm = false;
@@ -100,8 +111,27 @@ struct ModelConfig {
   std::optional<std::int32_t> bos_id;
   std::vector<std::int32_t> eos_ids;
 
-  std::int64_t q_size() const { return n_heads * head_dim; }
-  std::int64_t kv_size() const { return n_kv_heads * head_dim; }
+  std::int64_t head_dim_of(const LayerConfig& layer) const { return layer.head_dim > 0 ? layer.head_dim : head_dim; }
+  std::int64_t kv_heads_of(const LayerConfig& layer) const { return layer.n_kv_heads > 0 ? layer.n_kv_heads : n_kv_heads; }
+  std::int64_t inner_of(const LayerConfig& layer) const {
+    return layer.intermediate_size > 0 ? layer.intermediate_size : intermediate_size;
+  }
+  /// Widths of Q, and of K as of V, in a layer; without one, those of the model's own sizes.
+  std::int64_t q_size(const LayerConfig& layer = {}) const { return n_heads * head_dim_of(layer); }
+  std::int64_t kv_size(const LayerConfig& layer = {}) const { return kv_heads_of(layer) * head_dim_of(layer); }
+  /// Width of what a layer projects for attention: Q, and K and V unless another layer has them.
+  std::int64_t qkv_size(const LayerConfig& layer = {}) const {
+    return q_size(layer) + (layer.shares_kv() ? 0 : 2 * kv_size(layer));
+  }
+  /// The largest of `value(layer)`, and of the model's own sizes.
+  template <class Value>
+  std::int64_t largest(const Value& value) const {
+    std::int64_t most = value(LayerConfig());
+    for (const LayerConfig& layer : layers) most = std::max(most, value(layer));
+    return most;
+  }
+  bool has_sizes_by_layer() const;       ///< heads or widths of some layer are not the model's, or it has no K and V
+  std::int64_t n_cached_layers() const;  ///< layers with K and V of their own
   /// Width of the input of attention's output projection.
   std::int64_t o_size() const { return n_heads * (latent.exists() ? latent.v_dim : head_dim); }
   /// Longest context that a load may ask for: max_position_embeddings; longer by its factor only if every RoPE scales

@@ -55,7 +55,9 @@ struct RopeKnob {
   OrderedJson (*value)(const RopeConfig&);
 };
 constexpr std::array kRopeKnobs = {
-    RopeKnob{"factor", of(RopeScaling::linear) | of(RopeScaling::dynamic) | of(RopeScaling::llama3) | of(RopeScaling::yarn),
+    RopeKnob{"factor",
+             of(RopeScaling::linear) | of(RopeScaling::dynamic) | of(RopeScaling::llama3) | of(RopeScaling::yarn) |
+                 of(RopeScaling::proportional),
              [](const RopeConfig& rope) { return OrderedJson(rope.factor); }},
     RopeKnob{"low_freq_factor", of(RopeScaling::llama3),
              [](const RopeConfig& rope) { return OrderedJson(rope.low_freq_factor); }},
@@ -69,6 +71,8 @@ constexpr std::array kRopeKnobs = {
              [](const RopeConfig& rope) { return unless_zero(rope.mscale_all_dim); }},
     RopeKnob{"attention_factor", of(RopeScaling::yarn) | of(RopeScaling::longrope),
              [](const RopeConfig& rope) { return if_given(rope.attention_factor); }},
+    RopeKnob{"rotated_pairs", of(RopeScaling::proportional),
+             [](const RopeConfig& rope) { return OrderedJson(rope.n_rotated_pairs); }},
     RopeKnob{"short_factor", of(RopeScaling::longrope),
              [](const RopeConfig& rope) { return OrderedJson(rope.short_factor); }},
     RopeKnob{"long_factor", of(RopeScaling::longrope), [](const RopeConfig& rope) { return OrderedJson(rope.long_factor); }},
@@ -111,6 +115,12 @@ OrderedJson by_layer(const ModelConfig& config, const Value& value) {
   return all;
 }
 
+/// Null where all layers have the model's own sizes, and K and V of their own.
+template <class Value>
+OrderedJson by_size(const ModelConfig& config, const Value& value) {
+  return config.has_sizes_by_layer() ? by_layer(config, value) : OrderedJson();
+}
+
 OrderedJson norm_json(const NormConfig& norm) {
   return {{"kind", name_in(kNormKinds, norm.kind)}, {"eps", norm.eps}, {"bias", norm.has_bias}, {"plus_one", norm.plus_one}};
 }
@@ -143,6 +153,7 @@ OrderedJson experts_json(const ModelConfig& config) {
           {"expert_bias", moe.has_expert_bias},
           {"shared_size", unless_zero(moe.shared_size)},
           {"shared_gate", moe.has_shared_gate},
+          {"beside_mlp", moe.beside_mlp},
           {"of_layers", by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.has_experts); })}};
 }
 
@@ -156,6 +167,29 @@ constexpr std::array kKnobs = {
     Knob{"heads", [](const ModelConfig& config) { return OrderedJson(config.n_heads); }},
     Knob{"kv_heads", [](const ModelConfig& config) { return OrderedJson(config.n_kv_heads); }},
     Knob{"head_dim", [](const ModelConfig& config) { return OrderedJson(config.head_dim); }},
+    Knob{"kv_heads_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.kv_heads_of(layer)); });
+         }},
+    Knob{"head_dim_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.head_dim_of(layer)); });
+         }},
+    Knob{"intermediate_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.inner_of(layer)); });
+         }},
+    Knob{"cached_layers", [](const ModelConfig& config) { return OrderedJson(config.n_cached_layers()); }},
+    Knob{"kv_source_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [](const LayerConfig& layer) {
+             return layer.shares_kv() ? OrderedJson(layer.kv_source) : OrderedJson();
+           });
+         }},
+    Knob{"k_is_v_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [](const LayerConfig& layer) { return OrderedJson(layer.k_is_v); });
+         }},
     Knob{"norm", [](const ModelConfig& config) { return norm_json(config.norm); }},
     Knob{"norm_place", [](const ModelConfig& config) { return OrderedJson(name_in(kNormPlaces, config.norm_place)); }},
     Knob{"final_norm", [](const ModelConfig& config) { return OrderedJson(config.has_final_norm); }},
@@ -191,6 +225,7 @@ constexpr std::array kKnobs = {
          [](const ModelConfig& config) {
            return config.qk_norm == QkNorm::none ? OrderedJson() : norm_json(config.qk_norm_form);
          }},
+    Knob{"v_norm", [](const ModelConfig& config) { return OrderedJson(config.has_v_norm); }},
     Knob{"attention_scale", [](const ModelConfig& config) { return OrderedJson(config.attention_scale); }},
     Knob{"attention_soft_cap", [](const ModelConfig& config) { return unless_zero(config.attention_soft_cap); }},
     Knob{"logit_soft_cap", [](const ModelConfig& config) { return unless_zero(config.logit_soft_cap); }},
@@ -200,6 +235,13 @@ constexpr std::array kKnobs = {
     Knob{"activation", [](const ModelConfig& config) { return OrderedJson(name_in(kActivations, config.activation)); }},
     Knob{"gated_mlp", [](const ModelConfig& config) { return OrderedJson(config.is_gated); }},
     Knob{"experts", experts_json},
+    Knob{"per_layer_embeddings",
+         [](const ModelConfig& config) {
+           const PerLayerConfig& per_layer = config.per_layer;
+           return per_layer.exists() ? OrderedJson{{"size", per_layer.size}, {"vocab_size", per_layer.vocab_size}}
+                                     : OrderedJson();
+         }},
+    Knob{"layer_scalar", [](const ModelConfig& config) { return OrderedJson(config.has_layer_scalar); }},
     Knob{"embedding_multiplier", [](const ModelConfig& config) { return OrderedJson(config.embedding_multiplier); }},
     Knob{"residual_multiplier", [](const ModelConfig& config) { return OrderedJson(config.residual_multiplier); }},
     Knob{"logit_multiplier", [](const ModelConfig& config) { return OrderedJson(config.logit_multiplier); }},

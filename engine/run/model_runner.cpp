@@ -23,6 +23,14 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
 
 KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits) {
   KvLayers layout{.shape = kv_shape(config, dtype, limits.block_size, limits.n_blocks)};
+  if (config.has_sizes_by_layer()) {
+    for (const LayerConfig& layer : config.layers) {
+      layout.heads.push_back({.n_kv_heads = static_cast<int>(config.kv_heads_of(layer)),
+                              .head_dim = static_cast<int>(config.head_dim_of(layer))});
+      const std::int64_t source = layer.shares_kv() ? layer.kv_source : &layer - config.layers.data();
+      layout.sources.push_back(static_cast<int>(source));
+    }
+  }
   if (limits.windows.empty()) return layout;
   for (const WindowPool& pool : limits.windows) layout.window_blocks.push_back(pool.n_blocks);
   for (const LayerConfig& layer : config.layers) {
@@ -60,10 +68,11 @@ kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& st
           .other_formats = other_formats(storage, has_experts),
           .n_rows = max_rows,
           .hidden_size = config.hidden_size,
-          .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),
-          .q_size = config.q_size(),
-          .head_dim = config.head_dim,
-          .group = config.n_heads / config.n_kv_heads,
+          .intermediate_size = std::max({config.largest([&](const LayerConfig& layer) { return config.inner_of(layer); }),
+                                         config.moe.expert_size, config.moe.shared_size}),
+          .q_size = config.largest([&](const LayerConfig& layer) { return config.q_size(layer); }),
+          .head_dim = config.largest([&](const LayerConfig& layer) { return config.head_dim_of(layer); }),
+          .group = config.largest([&](const LayerConfig& layer) { return config.n_heads / config.kv_heads_of(layer); }),
           .n_experts = config.moe.n_experts,
           .top_k = config.moe.top_k,
           .expert_size = config.moe.expert_size,

@@ -112,7 +112,7 @@ class Describer {
     to_.set_text("general.architecture", made_.family->gguf);
     to_.set_text("general.name", model_.info.name);
     to_.set_whole(path("vocab_size"), static_cast<std::uint32_t>(config_.vocab_size));
-    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : config_.head_dim;
+    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : head_dim_with(false);
     to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(value_dim));
     for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
       for (const GgufKey& key : keys) LATHE_TRY_VOID(write(key));
@@ -141,6 +141,44 @@ class Describer {
       }
     }
     if (config_.latent.exists()) complete_latent();
+    if (config_.has_sizes_by_layer()) complete_layers();
+  }
+
+  /// Size of the heads of the layers with or without a window, which is one for all layers of most models.
+  std::int64_t head_dim_with(bool window) const {
+    for (const LayerConfig& layer : config_.layers) {
+      if ((layer.window > 0) == window) return config_.head_dim_of(layer);
+    }
+    return config_.head_dim;
+  }
+
+  /// Describes layers of different sizes: keys of sizes are those of the layers that see the whole context.
+  void complete_layers() {
+    json_["head_dim"] = head_dim_with(false);
+    json_["gguf_key_length_swa"] = head_dim_with(true);
+    to_.set_whole(path("attention.value_length_swa"), static_cast<std::uint32_t>(head_dim_with(true)));
+    json_["num_kv_shared_layers"] = config_.n_layers - config_.n_cached_layers();
+    json_["hidden_size_per_layer_input"] = config_.per_layer.size;
+    for (const LayerConfig& layer : config_.layers) {
+      if (layer.window > 0) json_["sliding_window"] = layer.window;
+    }
+  }
+
+  /// Writes a size of the layers: a list where they differ.
+  void write_by_layer(const std::string& to, std::string_view key) {
+    std::vector<std::int32_t> sizes;
+    for (const LayerConfig& layer : config_.layers) {
+      const std::int64_t size = key == "feed_forward_length" ? config_.inner_of(layer) : config_.kv_heads_of(layer);
+      sizes.push_back(static_cast<std::int32_t>(size));
+    }
+    const bool is_one = std::all_of(sizes.begin(), sizes.end(), [&](std::int32_t size) { return size == sizes.front(); });
+    if (is_one) to_.set_whole(to, static_cast<std::uint32_t>(sizes.front()));
+    else to_.set_integers(to, sizes);
+  }
+
+  bool is_by_layer(std::string_view gguf) const {
+    return std::any_of(made_.family->keys.begin(), made_.family->keys.end(),
+                       [&](const GgufKey& key) { return key.gguf == gguf && key.kind == Kind::by_layer; });
   }
 
   /// Describes latent attention as it is computed: one KV head with the width of the cached latent.
@@ -176,6 +214,11 @@ class Describer {
     if (is_of_tensors || key.gguf == kTurned) return {};
     const Json value = place_of(json_, key.config);
     const std::string to = path(key.gguf);
+    if (key.kind == Kind::by_layer) {
+      write_by_layer(to, key.gguf);
+      return {};
+    }
+    if (is_by_layer(key.gguf)) return {};  // the row of the family writes it
     if (key.kind == Kind::layer_types) {
       std::vector<std::uint8_t> slides;
       for (const LayerConfig& layer : config_.layers) slides.push_back(layer.window > 0 ? 1 : 0);
@@ -226,6 +269,11 @@ class Describer {
           to_.set_number(path("rope.scaling.attn_factor"), static_cast<float>(*rope->attention_factor));
         }
         return {};
+      case RopeScaling::proportional:
+        if (rope->factor != 1) break;
+        add_factors("rope_freqs.weight", factors_of_pairs(*rope));
+        to_.set_whole(path("rope.dimension_count_swa"), static_cast<std::uint32_t>(head_dim_with(true)));
+        return {};
       case RopeScaling::dynamic: break;
     }
     return fail(ErrorCode::unsupported,
@@ -255,6 +303,14 @@ class Describer {
       stretch.push_back(unscaled.frequencies[i] / scaled.frequencies[i]);
     }
     return stretch;
+  }
+
+  /// Pairs that do not rotate have a wave that no context reaches the end of.
+  static std::vector<double> factors_of_pairs(const RopeConfig& rope) {
+    constexpr double kNever = 1e30;
+    std::vector<double> factors(static_cast<std::size_t>(rope.rotary_dim / 2), kNever);
+    std::fill_n(factors.begin(), rope.n_rotated_pairs, 1.0);
+    return factors;
   }
 
   void add_factors(std::string name, const std::vector<double>& factors) {
@@ -311,7 +367,13 @@ bool same_experts(const MoeConfig& a, const MoeConfig& b) {
                            a.has_score_correction_bias == b.has_score_correction_bias &&
                            a.has_expert_bias == b.has_expert_bias;
   return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
-         is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter);
+         a.beside_mlp == b.beside_mlp && is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter);
+}
+
+bool same_sizes(const ModelConfig& a, const ModelConfig& b, std::size_t i) {
+  const LayerConfig &of_a = a.layers[i], &of_b = b.layers[i];
+  return a.kv_heads_of(of_a) == b.kv_heads_of(of_b) && a.head_dim_of(of_a) == b.head_dim_of(of_b) &&
+         a.inner_of(of_a) == b.inner_of(of_b) && of_a.kv_source == of_b.kv_source && of_a.k_is_v == of_b.k_is_v;
 }
 
 bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
@@ -398,15 +460,19 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "biases");
   expect(same_experts(a.moe, b.moe), "experts");
   expect(a.latent == b.latent, "latent attention");
+  expect(a.per_layer == b.per_layer && a.has_layer_scalar == b.has_layer_scalar && a.has_v_norm == b.has_v_norm,
+         "per-layer embeddings, factors of layers and the norm of V");
   bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_kinds = same_windows,
-       same_scores = same_windows;
+       same_scores = same_windows, same_shapes = same_windows;
   for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
     same_windows = same_windows && window_of(a, i) == window_of(b, i);
+    same_shapes = same_shapes && same_sizes(a, b, i);
     same_ropes = same_ropes && same_rope(a, b, i);
     same_kinds = same_kinds && a.layers[i].has_experts == b.layers[i].has_experts;
     same_scores = same_scores && is_close(a.layers[i].score_factor, b.layers[i].score_factor);
   }
   expect(same_windows, "sliding windows");
+  expect(same_shapes, "sizes of layers");
   expect(same_ropes, "RoPE");
   expect(same_kinds, "layers with experts");
   expect(same_scores, "scales of layers");

@@ -9,6 +9,7 @@
 
 #include "engine/base/free_memory.h"
 #include "engine/cache/paged_cache.h"
+#include "engine/model/architecture.h"
 #include "engine/run/model_runner.h"
 #include "engine/schedule/policies.h"
 
@@ -38,6 +39,7 @@ class MemoryPlanner {
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
   Result<MemoryPlan> plan(const StoredWeights& stored) {
+    LATHE_TRY_VOID(check_device());
     plan_.weights = storage_of(options_, stored);
     plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
     choose_budget();
@@ -51,6 +53,20 @@ class MemoryPlanner {
 
  private:
   RunnerLimits& limits() { return plan_.limits; }
+
+  /// Refuses what only processors compute so far.
+  Result<void> check_device() const {
+    if (!backend_.total_bytes()) return {};
+    std::string_view missing;
+    if (config_.has_sizes_by_layer()) missing = "layers with heads of different sizes, or without K and V of their own";
+    else if (config_.has_v_norm) missing = "a norm of V";
+    else if (config_.per_layer.exists()) missing = "per-layer embeddings";
+    else if (config_.moe.beside_mlp) missing = "experts in addition to an MLP";
+    if (missing.empty()) return {};
+    return refuse(fmt::format("{} needs {}, which device {} does not compute: use device cpu", config_.architecture->name,
+                              missing, backend_.info().name),
+                  "device");
+  }
 
   void choose_budget() {
     const std::optional<std::int64_t> device_bytes = backend_.total_bytes();
@@ -133,11 +149,9 @@ class MemoryPlanner {
   std::int64_t blocks_in(std::int64_t bytes) const {
     std::int64_t n_blocks = bytes / plan_.block_bytes;
     std::int64_t growing_bytes = plan_.block_bytes;
-    const auto layer_bytes =
-        static_cast<std::int64_t>(backend_.kv_layer_bytes(kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, 1)));
     for (const WindowPool& pool : full_windows()) {
       if (n_blocks < pool.n_blocks) break;
-      const std::int64_t window_bytes = layer_bytes * n_layers_with(pool.window);
+      const std::int64_t window_bytes = block_bytes_with(pool.window);
       const std::int64_t n_beside = (bytes - pool.n_blocks * window_bytes) / (growing_bytes - window_bytes);
       if (n_beside <= pool.n_blocks) break;
       bytes -= pool.n_blocks * window_bytes;
@@ -147,9 +161,25 @@ class MemoryPlanner {
     return n_blocks;
   }
 
+  static bool is_cached_with(const LayerConfig& layer, std::int64_t window) {
+    return layer.window == window && !layer.shares_kv();
+  }
+
+  /// Layers with K and V of their own and that window.
   std::int64_t n_layers_with(std::int64_t window) const {
     return std::count_if(config_.layers.begin(), config_.layers.end(),
-                         [window](const LayerConfig& layer) { return layer.window == window; });
+                         [window](const LayerConfig& layer) { return is_cached_with(layer, window); });
+  }
+
+  /// Bytes of one block in all these layers.
+  std::int64_t block_bytes_with(std::int64_t window) const {
+    const KvLayers one = kv_layout(config_, plan_.kv_dtype, limits_with(1));
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < config_.layers.size(); ++i) {
+      if (!is_cached_with(config_.layers[i], window)) continue;
+      sum += static_cast<std::int64_t>(backend_.kv_layer_bytes(one.shape_of(static_cast<std::int64_t>(i))));
+    }
+    return sum;
   }
 
   /// Blocks for max_num_seqs full contexts (or the part that a window keeps), but at most half of the memory that the
@@ -219,7 +249,9 @@ class MemoryPlanner {
   /// page-locked memory for the logits of a step, and the entries of the block pool.
   std::int64_t host_bytes() const {
     constexpr std::int64_t kBytesOfBlock = 64, kFloat = sizeof(float);
-    const std::int64_t widest = std::max({config_.vocab_size, config_.intermediate_size, config_.q_size()});
+    const std::int64_t widest =
+        std::max({config_.vocab_size, config_.intermediate_size,
+                  config_.largest([this](const LayerConfig& layer) { return config_.q_size(layer); })});
     const std::int64_t logits = plan_.limits.max_logit_rows * config_.vocab_size * kFloat;
     return 2 * widest * config_.hidden_size * kFloat + logits + plan_.limits.n_blocks * kBytesOfBlock;
   }

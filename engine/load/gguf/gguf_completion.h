@@ -8,6 +8,7 @@ namespace lathe::engine {
 
 void complete_gemma2(Json& config);
 void complete_gemma3(Json& config);
+void complete_gemma4(Json& config);
 void complete_qwen2_moe(Json& config);
 void complete_qwen3_moe(Json& config);
 void complete_mistral3(Json& config);

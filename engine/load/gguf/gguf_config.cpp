@@ -90,9 +90,11 @@ class ConfigMaker {
   Result<void> read(const GgufKey& key) {
     switch (key.kind) {
       case Kind::whole: {
+        if (is_read_by_layer(key.gguf)) return {};
         LATHE_TRY(const auto value, header_.integer(path(key.gguf)));
         return set(key, value);
       }
+      case Kind::by_layer: return read_by_layer(key);
       case Kind::number: {
         LATHE_TRY(auto value, header_.number(path(key.gguf)));
         if (value) *value *= key.unit;
@@ -135,6 +137,22 @@ class ConfigMaker {
     }
     if (!place(key).is_null()) return {};
     return refuse(fmt::format("got {}, which is not read from GGUF files", *number), path(key.gguf));
+  }
+
+  bool is_read_by_layer(std::string_view gguf) const {
+    return std::any_of(family_.keys.begin(), family_.keys.end(),
+                       [&](const GgufKey& key) { return key.gguf == gguf && key.kind == Kind::by_layer; });
+  }
+
+  Result<void> read_by_layer(const GgufKey& key) {
+    const auto found = header_.values().find(path(key.gguf));
+    if (found != header_.values().end() && found->second.is_list) {
+      LATHE_TRY(const std::vector<std::int64_t> values, header_.integers(path(key.gguf)));
+      place(key) = values;
+      return {};
+    }
+    LATHE_TRY(const auto value, header_.integer(path(key.gguf)));
+    return set(key, value);
   }
 
   bool is_read(std::string_view gguf) const {

@@ -72,6 +72,21 @@ constexpr std::array kFamilies = {
                .keys = kGemma3Keys,
                .names = kNormsAround,
                .complete = complete_gemma3},
+    GgufFamily{.gguf = "gemma4",
+               .name = "Gemma4ForCausalLM",
+               .model_type = "gemma4_text",
+               .keys = kGemma4Keys,
+               .names = kGemma4Names,
+               .ends = kGemma4Ends,
+               .complete = complete_gemma4},
+    GgufFamily{.gguf = "gemma4",
+               .name = "Gemma4ForCausalLM",
+               .model_type = "gemma4_text",
+               .has_experts = true,
+               .keys = kGemma4MoeKeys,
+               .names = kGemma4Names,
+               .ends = kGemma4Ends,
+               .complete = complete_gemma4},
     GgufFamily{.gguf = "phi2",
                .name = "PhiForCausalLM",
                .model_type = "phi",
@@ -245,7 +260,7 @@ constexpr std::array kFamilies = {
                .layers = "transformer.blocks."},
 };
 
-std::string listed(std::string_view GgufFamily::* name) {
+std::string listed(std::string_view GgufFamily::*name) {
   std::vector<std::string_view> names;
   for (const GgufFamily& family : kFamilies) {
     if (std::find(names.begin(), names.end(), family.*name) == names.end()) names.push_back(family.*name);

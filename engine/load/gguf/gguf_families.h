@@ -19,14 +19,15 @@ namespace lathe::engine {
 /// A metadata key and the config.json key with the same meaning.
 struct GgufKey {
   enum class Kind : std::uint8_t {
-    whole,          ///< an integer
-    number,         ///< any number
-    flag,           ///< true or false
-    layer_types,    ///< a list with true for each sliding-window layer
-    has_tensor,     ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
-    rows,           ///< the row count of the tensor of that name
-    router_score,   ///< how router logits become scores: a number in GGUF, a name in config.json
-    layers_without  ///< the list of layers without the tensor of that name
+    whole,           ///< an integer
+    number,          ///< any number
+    flag,            ///< true or false
+    layer_types,     ///< a list with true for each sliding-window layer
+    has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
+    rows,            ///< the row count of the tensor of that name
+    router_score,    ///< how router logits become scores: a number in GGUF, a name in config.json
+    layers_without,  ///< the list of layers without the tensor of that name
+    by_layer         ///< an integer, or a list with one for each layer, which replaces that of the keys of all families
   };
   std::string_view gguf;    ///< without the prefix "<family>."; or a tensor name
   std::string_view config;  ///< a dot leads into an object

@@ -52,6 +52,24 @@ inline constexpr std::array kGemma2Keys = {
     GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number}};
 inline constexpr std::array kGemma3Keys = {kRmsEps, kWindow,
                                            GgufKey{"rope.freq_base_swa", "rope_local_base_freq", GgufKey::Kind::number}};
+/// complete_gemma4() makes keys of config.json of those that begin with "gguf_".
+inline constexpr std::array kGemma4Keys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::by_layer},
+    GgufKey{"feed_forward_length", "intermediate_size", GgufKey::Kind::by_layer, true},
+    GgufKey{"attention.key_length_swa", "gguf_key_length_swa", GgufKey::Kind::whole, true},
+    GgufKey{"attention.shared_kv_layers", "num_kv_shared_layers"},
+    GgufKey{"rope.freq_base_swa", "gguf_freq_base_swa", GgufKey::Kind::number},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"embedding_length_per_layer_input", "hidden_size_per_layer_input"},
+    GgufKey{"per_layer_token_embd.weight", "vocab_size_per_layer_input", GgufKey::Kind::rows},
+    GgufKey{"attn_v.weight", "gguf_layers_without_v", GgufKey::Kind::layers_without}};
+inline constexpr std::array kGemma4MoeKeys = joined(
+    kGemma4Keys, std::array{GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+                            GgufKey{"expert_used_count", "top_k_experts", GgufKey::Kind::whole, true},
+                            GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true}});
 inline constexpr std::array kExaone4Keys = {
     kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
 inline constexpr std::array kGraniteKeys = {kRmsEps,

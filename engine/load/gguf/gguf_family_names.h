@@ -36,6 +36,29 @@ inline constexpr std::array kNormsAround = {
     GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
 };
 
+inline constexpr std::array kGemma4Names = {
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"ffn_norm.", "pre_feedforward_layernorm."},
+    GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
+    GgufName{"layer_output_scale.weight", "layer_scalar"},
+    GgufName{"inp_gate.", "per_layer_input_gate."},
+    GgufName{"proj.", "per_layer_projection."},
+    GgufName{"post_norm.", "post_per_layer_input_norm."},
+    GgufName{"ffn_gate_inp.scale", "router.scale"},
+    GgufName{"ffn_gate_inp.", "router.proj."},
+    GgufName{"ffn_down_exps.scale", "router.per_expert_scale"},
+    GgufName{"ffn_gate_up_exps.weight", "experts.{}.gate_up_proj"},
+    GgufName{"ffn_down_exps.weight", "experts.{}.down_proj"},
+    GgufName{"post_ffw_norm_1.", "post_feedforward_layernorm_1."},
+    GgufName{"pre_ffw_norm_2.", "pre_feedforward_layernorm_2."},
+    GgufName{"post_ffw_norm_2.", "post_feedforward_layernorm_2."},
+};
+inline constexpr std::array kGemma4Ends = {
+    GgufName{"per_layer_token_embd.", "model.embed_tokens_per_layer."},
+    GgufName{"per_layer_model_proj.", "model.per_layer_model_projection."},
+    GgufName{"per_layer_proj_norm.", "model.per_layer_projection_norm."},
+};
+
 inline constexpr std::array kGlm4Names = {
     GgufName{"post_attention_norm.", "post_self_attn_layernorm."},
     GgufName{"post_ffw_norm.", "post_mlp_layernorm."},

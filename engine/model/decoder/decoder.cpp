@@ -57,6 +57,7 @@ Decoder::Decoder(const ModelConfig& config, const WeightStorage& storage)
   for (const LayerConfig& layer : config.layers) {
     layers_.emplace_back(storage.of_layer(std::ssize(layers_)), config, layer);
   }
+  if (config.per_layer.exists()) per_layer_.emplace(storage, config);
   if (config.has_final_norm) final_norm_ = NormLayer(config.norm, config.hidden_size);
   if (projects_back(config)) embedding_out_.emplace(storage.head, out_shape(config));
   if (config.has_head) head_.emplace(storage.head, head_shape(config));
@@ -88,6 +89,7 @@ void Decoder::load_head(kernels::Backend& backend, const TensorView& source) {
 void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const TensorView& source,
                      std::int64_t expert) {
   if (embedding_.accept(backend, config_, role, source)) return;
+  if (per_layer_ && per_layer_->accept(backend, role, source)) return;
   switch (role) {
     case WeightRole::embedding_out: embedding_out_->load_rows(backend, 0, source); break;
     case WeightRole::head: load_head(backend, source); break;
@@ -119,12 +121,15 @@ void Decoder::make_logits(kernels::Backend& backend, const ModelInput& input, co
 void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
                          const StepBuffers& step) const {
   embedding_.forward(backend, config_, input, step);
+  if (per_layer_) per_layer_->forward(backend, config_, input.token_ids, step);
   Delta delta = Delta::none;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerConfig& layer = config_.layers[i];
     const kernels::KvLayer cache = kv.layer(static_cast<std::int64_t>(i));
     const KvRows& rows = input.kv_rows[static_cast<std::size_t>(kv.group_of(static_cast<std::int64_t>(i)))];
-    delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache, rows}, step, delta);
+    const std::int64_t width = config_.per_layer.size;
+    const TensorView token_input = step.token_inputs.columns(static_cast<std::int64_t>(i) * width, width);
+    delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache, rows, token_input}, step, delta);
   }
   if (delta == Delta::pending) backend.add(step.residual, step.delta);
 }

@@ -8,6 +8,7 @@
 #include "engine/cache/kv_storage.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
+#include "engine/model/layers/per_layer_embedding.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weight_plan.h"
 #include "engine/model/weight_storage.h"
@@ -25,7 +26,7 @@ class Decoder {
   /// Names each part once (weight_parts.h).
   template <class Self, class Visit>
   static void for_each_part(Self& self, const Visit& visit) {
-    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_);
+    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_, self.per_layer_);
   }
 
   /// Packs one tensor of a checkpoint. `source`: the shape of shape_of(role), any floating type, aligned; for a matrix also
@@ -65,6 +66,7 @@ class Decoder {
   WeightStorage storage_;
   RopeTables ropes_;
   Embedding embedding_;
+  std::optional<PerLayerEmbedding> per_layer_;
   std::vector<DecoderLayer> layers_;
   NormLayer final_norm_;
   std::optional<Linear> embedding_out_;  ///< [E, H], if the embedding size E differs from H

@@ -33,7 +33,9 @@ void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& 
 
 bool can_smooth(const ModelConfig& config) {
   const bool has_norms_before = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
-  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0 && !config.latent.exists();
+  const bool has_like_layers = !config.has_sizes_by_layer() && !config.per_layer.exists() && !config.has_layer_scalar;
+  return has_norms_before && has_like_layers && !config.is_parallel() && config.moe.n_experts == 0 &&
+         !config.latent.exists();
 }
 
 std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer) const {

@@ -1,37 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/attention.h"
 
+#include "engine/model/layers/prepared_rows.h"
+
 namespace lathe::engine {
 
 using kernels::TensorView;
 
 namespace {
 
-LinearShape qkv_shape(const ModelConfig& config) {
-  return {config.q_size() + 2 * config.kv_size(), config.hidden_size, config.qkv_bias};
+/// Rows of K's matrix are V's too if the layer has no V of its own.
+LinearShape qkv_shape(const ModelConfig& config, const LayerConfig& layer) {
+  const std::int64_t v = layer.k_is_v ? config.kv_size(layer) : 0;
+  return {config.qkv_size(layer) - v, config.hidden_size, config.qkv_bias};
 }
 
-LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.q_size(), config.attention_out_bias}; }
+LinearShape out_shape(const ModelConfig& config, const LayerConfig& layer) {
+  return {config.hidden_size, config.q_size(layer), config.attention_out_bias};
+}
 
 /// Elements of the norm of n_heads heads; 0: no norm.
-std::int64_t norm_width(const ModelConfig& config, std::int64_t n_heads) {
+std::int64_t norm_width(const ModelConfig& config, const LayerConfig& layer, std::int64_t n_heads) {
   switch (config.qk_norm) {
     case QkNorm::none: return 0;
-    case QkNorm::head: return config.head_dim;
+    case QkNorm::head: return config.head_dim_of(layer);
     case QkNorm::own_heads:
-    case QkNorm::all_heads: return n_heads * config.head_dim;
+    case QkNorm::all_heads: return n_heads * config.head_dim_of(layer);
   }
   return 0;
 }
 
 }  // namespace
 
-Attention::Attention(const LayerFormats& formats, const ModelConfig& config)
-    : qkv_(formats.of(MatrixPart::attention_in), qkv_shape(config)),
-      out_(formats.of(MatrixPart::attention_out), out_shape(config)),
-      q_norm_(config.qk_norm_form, norm_width(config, config.n_heads)),
-      k_norm_(config.qk_norm_form, norm_width(config, config.n_kv_heads)) {
+Attention::Attention(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer)
+    : qkv_(formats.of(MatrixPart::attention_in), qkv_shape(config, layer)),
+      out_(formats.of(MatrixPart::attention_out), out_shape(config, layer)),
+      q_norm_(config.qk_norm_form, norm_width(config, layer, config.n_heads)) {
   if (config.has_sinks) sinks_ = HostTensor(config.n_heads);
+  if (layer.shares_kv()) return;
+  k_norm_ = NormLayer(config.qk_norm_form, norm_width(config, layer, config.kv_heads_of(layer)));
+  if (config.has_v_norm) v_norm_ = UnitNorm(config.qk_norm_form, config.head_dim_of(layer));
 }
 
 kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
@@ -50,12 +58,40 @@ kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
   return form;
 }
 
+void Attention::project(kernels::Backend& backend, const AttentionContext& context, const TensorView& x,
+                        const StepBuffers& step) const {
+  const ModelConfig& config = context.config;
+  const LayerConfig& layer = context.layer;
+  const auto n_heads = static_cast<int>(config.n_heads), n_kv_heads = static_cast<int>(config.kv_heads_of(layer));
+  const auto head_dim = static_cast<int>(config.head_dim_of(layer));
+  const std::int64_t q_size = config.q_size(layer), kv_size = config.kv_size(layer);
+  const TensorView qkv = narrowed(step.qkv, config.qkv_size(layer)), q = qkv.columns(0, q_size);
+  qkv_.forward(backend, qkv.columns(0, qkv_.matrix().n()), x);
+  if (config.qk_norm == QkNorm::head) backend.norm_heads(q, n_heads, q_norm_.view());
+  if (context.rope != nullptr) backend.rope(q, n_heads, head_dim, context.input.rope_rows, context.rope->queries());
+  if (layer.shares_kv()) return;
+  const TensorView k = qkv.columns(q_size, kv_size), v = qkv.columns(q_size + kv_size, kv_size);
+  if (layer.k_is_v) {
+    backend.fill(v, 0);
+    backend.add(v, k);
+  }
+  if (config.qk_norm == QkNorm::head) backend.norm_heads(k, n_kv_heads, k_norm_.view());
+  if (context.rope != nullptr) backend.rope(k, n_kv_heads, head_dim, context.input.rope_rows, context.rope->keys());
+  if (config.has_v_norm) backend.norm_heads(v, n_kv_heads, v_norm_.view());
+  backend.kv_write(context.kv, k, v, context.rows.slots);
+}
+
 void Attention::forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
                         const StepBuffers& step) const {
   const ModelConfig& config = context.config;
-  const TensorView q = step.qkv.columns(0, config.q_size());
-  backend.project_qkv(step.qkv, in, qkv_form(context), context.input.rope_rows, context.kv, context.rows.slots);
-  backend.attend(step.delta, step.attention, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,
+  const TensorView qkv = narrowed(step.qkv, config.qkv_size(context.layer));
+  const TensorView heads = narrowed(step.attention, config.q_size(context.layer)), q = qkv.columns(0, heads.dim(1));
+  if (context.layer.shares_kv() || context.layer.k_is_v || config.has_v_norm) {
+    project(backend, context, prepared_rows(backend, in), step);
+  } else {
+    backend.project_qkv(qkv, in, qkv_form(context), context.input.rope_rows, context.kv, context.rows.slots);
+  }
+  backend.attend(step.delta, heads, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,
                  {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
                   .window = static_cast<int>(context.layer.window),
                   .soft_cap = static_cast<float>(config.attention_soft_cap),

@@ -22,17 +22,19 @@ struct AttentionContext {
   const RopeTable* rope;  ///< null: no RoPE
   const kernels::KvLayer& kv;
   const KvRows& rows;
+  kernels::TensorView token_input{};  ///< [M, P]: the per-layer embeddings of the rows for this layer, or without data
 };
 
-/// Shapes: H hidden size, d head size. qkv [(n_heads + 2 n_kv_heads) d, H]: rows of Q, then K, then V; out [H, n_heads d];
-/// norms of Q and K by ModelConfig::qk_norm; sinks [n_heads].
+/// Shapes: H hidden size, d head size. qkv [(n_heads + 2 n_kv_heads) d, H]: rows of Q, then K, then V, as far as the layer
+/// has them; out [H, n_heads d]; norms of Q and K by ModelConfig::qk_norm; sinks [n_heads]; ones [d], the weight of V's
+/// norm.
 class Attention {
  public:
-  Attention(const LayerFormats& formats, const ModelConfig& config);
+  Attention(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer);
   /// Names each part once (weight_parts.h).
   template <class Self, class Visit>
   static void for_each_part(Self& self, const Visit& visit) {
-    visit(self.qkv_, self.out_, self.q_norm_, self.k_norm_, self.sinks_);
+    visit(self.qkv_, self.out_, self.q_norm_, self.k_norm_, self.sinks_, self.v_norm_);
   }
 
   Linear& qkv() { return qkv_; }
@@ -47,9 +49,13 @@ class Attention {
 
  private:
   kernels::QkvForm qkv_form(const AttentionContext& context) const;
+  /// Projects without K and V, or with a form of V that Backend::project_qkv() does not have.
+  void project(kernels::Backend& backend, const AttentionContext& context, const kernels::TensorView& x,
+               const StepBuffers& step) const;
 
   Linear qkv_, out_;
   NormLayer q_norm_, k_norm_;
+  UnitNorm v_norm_;
   HostTensor sinks_;  ///< AttentionForm takes them in host memory
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/decoder_layer.h"
 
+#include "engine/model/layers/prepared_rows.h"
+
 namespace lathe::engine {
 
 using kernels::Backend;
@@ -27,20 +29,6 @@ HalfInput input_of(const ModelConfig& config, const NormLayer& norm, const StepB
   return in;
 }
 
-/// The normalised rows, for halves whose first operation does not take a HalfInput.
-TensorView prepared_rows(Backend& backend, const HalfInput& in) {
-  if (!in.norm) {
-    if (in.delta.data != nullptr) backend.add(in.x, in.delta);
-    return in.x;
-  }
-  if (in.delta.data != nullptr) {
-    backend.add_norm(in.normed, in.x, in.delta, *in.norm);
-  } else {
-    backend.norm(in.normed, in.x, *in.norm);
-  }
-  return in.normed;
-}
-
 /// Scales and normalises the output of a half: `norm` is the norm of the half, `out_norm` the one after it.
 Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& norm, const NormLayer& out_norm,
                 const StepBuffers& step) {
@@ -54,7 +42,8 @@ Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& no
 
 }  // namespace
 
-DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer) {
+DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer)
+    : layer_(layer) {
   const auto norm = [&] { return NormLayer(config.norm, config.hidden_size); };
   attention_norm_ = norm();
   if (has_mlp_norm(config)) mlp_norm_ = norm();
@@ -63,15 +52,22 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
     mlp_out_norm_ = norm();
   }
   if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
-  else attention_.emplace(formats, config);
+  else attention_.emplace(formats, config, layer);
   if (layer.has_experts) experts_.emplace(formats, config);
-  else mlp_.emplace(mlp_formats(formats), config, mlp_shape(config));
+  if (!layer.has_experts || config.moe.beside_mlp) mlp_.emplace(mlp_formats(formats), config, mlp_shape(config, layer));
+  if (layer.has_experts && config.moe.beside_mlp) {
+    dense_out_norm_ = norm();
+    expert_norm_ = norm();
+    expert_out_norm_ = norm();
+  }
+  if (config.per_layer.exists()) per_layer_.emplace(formats.floating, config);
+  if (config.has_layer_scalar) scalar_ = HostTensor(1);
 }
 
 bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
                                     std::int64_t head) {
   if (latent_attention_) return latent_attention_->accept(backend, config, role, source, head);
-  const std::int64_t row_begin = row_begin_of(role, config);
+  const std::int64_t row_begin = row_begin_of(role, config, layer_);
   switch (role) {
     case WeightRole::q:
     case WeightRole::k:
@@ -123,11 +119,16 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
     case WeightRole::mlp_norm: return mlp_norm_.load_weight(backend, source);
     case WeightRole::mlp_norm_bias: return mlp_norm_.load_bias(backend, source);
     case WeightRole::mlp_out_norm: return mlp_out_norm_.load_weight(backend, source);
+    case WeightRole::dense_out_norm: return dense_out_norm_.load_weight(backend, source);
+    case WeightRole::expert_norm: return expert_norm_.load_weight(backend, source);
+    case WeightRole::expert_out_norm: return expert_out_norm_.load_weight(backend, source);
+    case WeightRole::layer_scalar: return copy_converted(backend, scalar_.view(), source);
     default: break;
   }
   if (accept_attention(backend, config, role, source, expert)) return;
-  const bool is_accepted = experts_ ? experts_->accept(backend, role, expert, source)
-                                    : accept_mlp(backend, role, config.intermediate_size, source);
+  const bool is_accepted = (per_layer_ && per_layer_->accept(backend, role, source)) ||
+                           (experts_ && experts_->accept(backend, role, expert, source)) ||
+                           (mlp_ && accept_mlp(backend, role, config.inner_of(layer_), source));
   LATHE_CHECK(is_accepted);
 }
 
@@ -138,7 +139,7 @@ std::vector<Linear*> DecoderLayer::matrices_of(WeightRole role, std::int64_t exp
     case WeightRole::v:
     case WeightRole::qkv: return {&attention_->qkv()};
     case WeightRole::o: return {&attention_->out()};
-    default: return experts_ ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
+    default: return is_expert_matrix(role) ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
   }
 }
 
@@ -165,12 +166,42 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
 Delta DecoderLayer::feed_forward(Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const {
   const bool has_input = config.is_parallel();  // attend() has left it in step.normed
   const HalfInput in = has_input ? HalfInput{.x = step.normed} : input_of(config, mlp_norm_, step, before);
-  if (experts_) {
+  if (experts_ && mlp_) {
+    run_both(backend, config, in, step);
+  } else if (experts_) {
     experts_->forward(backend, config, prepared_rows(backend, in), step);
   } else {
     mlp_->forward(backend, in, step);
   }
   return output_of(backend, config, mlp_norm_, mlp_out_norm_, step);
+}
+
+/// Router and experts read the residual stream, each through a norm of its own.
+void DecoderLayer::run_both(Backend& backend, const ModelConfig& config, const HalfInput& in,
+                            const StepBuffers& step) const {
+  StepBuffers dense = step;
+  dense.delta = step.dense_out;
+  mlp_->forward(backend, in, dense);
+  backend.norm(step.dense_out, step.dense_out, dense_out_norm_.view());
+  backend.norm(step.normed, step.residual, experts_->router_norm());
+  experts_->score(backend, step.normed, step);
+  backend.norm(step.normed, step.residual, expert_norm_.view());
+  experts_->mix(backend, config, step.normed, step);
+  backend.norm(step.delta, step.delta, expert_out_norm_.view());
+  backend.add(step.delta, step.dense_out);
+}
+
+Delta DecoderLayer::finish(Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
+  Delta after = before;
+  if (per_layer_) {
+    add_pending(backend, step, after);
+    per_layer_->forward(backend, context.token_input, step);
+    after = Delta::pending;
+  }
+  if (scalar_.values().empty()) return after;
+  add_pending(backend, step, after);
+  backend.scale(step.residual, scalar_.values().front());
+  return Delta::none;
 }
 
 }  // namespace lathe::engine

@@ -25,6 +25,7 @@ class KvStorageTest : public QObject {
   void it_takes_the_bytes_that_were_estimated();
   void narrow_types_take_half();
   void layers_of_a_window_group_have_blocks_of_their_own();
+  void a_layer_may_use_the_keys_and_values_of_another();
   void more_than_there_is_is_an_error();
 };
 
@@ -67,6 +68,22 @@ void KvStorageTest::layers_of_a_window_group_have_blocks_of_their_own() {
   QCOMPARE(30 * storage->n_bytes(), 16 * KvStorage::n_bytes(*backend, kLayout));
   QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, mixed));
   QCOMPARE(KvStorage::allocate(*backend, kLayout)->group_of(2), 0);
+}
+
+void KvStorageTest::a_layer_may_use_the_keys_and_values_of_another() {
+  const auto backend = kernels::make_reference_backend();
+  engine::KvLayers shared = kLayout;
+  shared.heads = {{.n_kv_heads = 2, .head_dim = 16}, {.n_kv_heads = 1, .head_dim = 24}, {.n_kv_heads = 2, .head_dim = 16}};
+  shared.sources = {0, 1, 0};
+  const auto storage = KvStorage::allocate(*backend, shared);
+  QVERIFY(storage.has_value());
+  QCOMPARE(storage->layer(2).data, storage->layer(0).data);
+  QVERIFY(storage->layer(1).data != storage->layer(0).data);
+  QCOMPARE(storage->layer(1).shape.head_dim, 24);
+  QCOMPARE(storage->layer(1).shape.n_kv_heads, 1);
+  QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, shared));
+  // 32 numbers a token in the first layer, 24 in the second, none in the third.
+  QCOMPARE(96 * storage->n_bytes(), 56 * KvStorage::n_bytes(*backend, kLayout));
 }
 
 void KvStorageTest::more_than_there_is_is_an_error() {

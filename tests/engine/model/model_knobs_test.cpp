@@ -92,6 +92,8 @@ void ModelKnobsTest::ropes_say_what_their_scaling_reads() {
   QVERIFY(plain["style"] == "interleaved");
   QVERIFY(plain["scaling"] == "none" && plain["rotary_dim"] == 8 && !plain.contains("factor"));
   QVERIFY(knobs_of_family("ministral3")["ropes"][0]["query_growth"].get<double>() > 0);
+  const OrderedJson part = knobs_of_family("gemma4")["ropes"][0];
+  QVERIFY(part["scaling"] == "proportional" && part["rotary_dim"] == 24 && part["rotated_pairs"] == 3);
 }
 
 void ModelKnobsTest::layers_are_told_one_by_one() {
@@ -103,6 +105,16 @@ void ModelKnobsTest::layers_are_told_one_by_one() {
   QVERIFY(std::any_of(smollm3.begin(), smollm3.end(), [](const OrderedJson& rope) { return rope.is_null(); }));
   QVERIFY(std::any_of(smollm3.begin(), smollm3.end(), [](const OrderedJson& rope) { return rope == 0; }));
   QCOMPARE(dumped(knobs_of_family("gpt2-scaled")["score_factor_of_layers"]), std::string("[1.0,0.5]"));
+  const OrderedJson gemma4 = knobs_of_family("gemma4"), shared = knobs_of_family("gemma4-per-layer");
+  QCOMPARE(dumped(gemma4["kv_heads_of_layers"]), std::string("[2,2,1,2,1]"));
+  QCOMPARE(dumped(gemma4["head_dim_of_layers"]), std::string("[16,16,24,16,24]"));
+  QCOMPARE(dumped(gemma4["k_is_v_of_layers"]), std::string("[false,false,true,false,true]"));
+  QVERIFY(gemma4["v_norm"] == true && gemma4["layer_scalar"] == true && gemma4["per_layer_embeddings"].is_null());
+  QVERIFY(gemma4["cached_layers"] == 5 && shared["cached_layers"] == 3);
+  QCOMPARE(dumped(shared["kv_source_of_layers"]), std::string("[null,null,null,1,2]"));
+  QCOMPARE(dumped(shared["intermediate_of_layers"]), std::string("[80,80,80,160,160]"));
+  QCOMPARE(dumped(shared["per_layer_embeddings"]), std::string(R"({"size":8,"vocab_size":96})"));
+  QVERIFY(gemma3["kv_source_of_layers"].is_null() && gemma3["cached_layers"] == 3 && gemma3["v_norm"] == false);
 }
 
 void ModelKnobsTest::experts_and_latent_attention() {

@@ -125,7 +125,7 @@ void WeightPlanTest::every_tensor_of_a_checkpoint_gets_a_place() {
   QCOMPARE(planned.plan->weights.size(), planned.checkpoint.tensors().size());
   QVERIFY(planned.plan->warnings.empty());
   for (const PlannedWeight& weight : planned.plan->weights)
-    QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config));
+    QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config, weight.layer));
 }
 
 /// Gate and up of experts in one tensor or in two, norms of heads likewise: one spelling is planned, the other not missed.
@@ -253,8 +253,9 @@ void WeightPlanTest::L7_types_that_no_kernel_reads_are_refused() {
 
 void WeightPlanTest::L8_rank_must_match_the_config() {
   const TinyModelCopy model;
-  edit_weights(model, "model.safetensors",
-               [](Json& header, std::string&) { header["model.norm.weight"]["shape"] = {64, 1}; });
+  edit_weights(model, "model.safetensors", [](Json& header, std::string&) {
+    header["model.norm.weight"]["shape"] = {64, 1};
+  });
   QCOMPARE(refusal(model),
            std::string("model.safetensors: model.norm.weight: shape: got [64, 1], expected [64] by config.json"));
 }

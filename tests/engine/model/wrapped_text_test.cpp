@@ -87,10 +87,21 @@ void WrappedTextTest::towers_are_left_out_and_listed_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<QString>("whole");
   QTest::addColumn<QString>("tower");
-  QTest::newRow("at the top level") << "qwen2-5-vl" << "Qwen2_5_VLForConditionalGeneration" << "visual (";
-  QTest::newRow("inside of model") << "qwen3-vl" << "Qwen3VLForConditionalGeneration" << "model.visual (";
-  QTest::newRow("behind language_model") << "mistral-small-4" << "Mistral3ForConditionalGeneration" << "vision_tower (";
-  QTest::newRow("kimi") << "kimi-k2-5" << "Kimi_K25ForConditionalGeneration" << "mm_projector (";
+  QTest::newRow("at the top level") << "qwen2-5-vl"
+                                    << "Qwen2_5_VLForConditionalGeneration"
+                                    << "visual (";
+  QTest::newRow("inside of model") << "qwen3-vl"
+                                   << "Qwen3VLForConditionalGeneration"
+                                   << "model.visual (";
+  QTest::newRow("behind language_model") << "mistral-small-4"
+                                         << "Mistral3ForConditionalGeneration"
+                                         << "vision_tower (";
+  QTest::newRow("with embeddings by layer") << "gemma4-vl"
+                                            << "Gemma4ForConditionalGeneration"
+                                            << "model.vision_tower (";
+  QTest::newRow("kimi") << "kimi-k2-5"
+                        << "Kimi_K25ForConditionalGeneration"
+                        << "mm_projector (";
 }
 
 void WrappedTextTest::towers_are_left_out_and_listed() {

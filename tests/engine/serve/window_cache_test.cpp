@@ -26,7 +26,8 @@ constexpr int kVocab = 96;
 constexpr int kBlockSize = 4;
 constexpr int kWindow = 12;  // tests/fixtures/families
 constexpr int kChunk = 16;
-constexpr std::array kMixed{"gemma2", "gemma3", "gpt-oss", "cohere2", "exaone4"};  // a window in some layers
+// A window in some layers; the last layers of the last two use the keys and values of earlier ones, or K as V.
+constexpr std::array kMixed{"gemma2", "gemma3", "gpt-oss", "cohere2", "exaone4", "gemma4", "gemma4-per-layer"};
 
 std::string path_of(const QString& family) { return source_path("tests/fixtures/families/" + family.toStdString()); }
 
