@@ -11,17 +11,21 @@
 
 namespace lathe::engine {
 
+/// Group of layers that keep no K and V.
+inline constexpr int kNoKv = -1;
+
 /// The layers of the cache, and how many blocks each has.
 struct KvLayers {
   kernels::KvShape shape;            ///< shape of every layer; n_blocks is that of the primary group
   std::vector<int> window_blocks{};  ///< blocks of a layer, for each window group (WindowGroup)
-  std::vector<int> groups{};         ///< [n_layers]: 0 for the primary group, or 1 + index of the window group; empty: all 0
+  /// [n_layers]: 0 for the primary group, 1 + index of the window group, or kNoKv; empty: all 0.
+  std::vector<int> groups{};
 
   int group_of(std::int64_t layer) const { return groups.empty() ? 0 : groups[static_cast<std::size_t>(layer)]; }
   kernels::KvShape shape_of(std::int64_t layer) const;
 };
 
-/// Owns: one buffer for each layer. Thread: the engine's.
+/// Owns: one buffer for each layer that keeps K and V. Thread: the engine's.
 class KvStorage {
  public:
   /// Errors: resource_exhausted when a layer does not fit.
@@ -34,7 +38,7 @@ class KvStorage {
   /// Units: bytes of pages that are resident; nullopt if the system does not report them.
   std::optional<std::int64_t> resident_bytes() const;
   kernels::KvLayer layer(std::int64_t i) const { return {layers_[static_cast<std::size_t>(i)].data(), layout_.shape_of(i)}; }
-  /// Group whose slots and block tables the layer uses: 0 for the primary group, 1 for the first window group.
+  /// Group whose slots and block tables the layer uses: 0 for the primary group, 1 for the first window group, or kNoKv.
   int group_of(std::int64_t layer) const { return layout_.group_of(layer); }
 
  private:

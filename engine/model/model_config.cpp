@@ -26,6 +26,7 @@ void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
+  if (!config.has_recurrent_layers()) config.delta_net = {};
   if (!config.has_experts()) config.moe = {};  // drops the family's defaults where no layer has experts
 }
 
@@ -80,6 +81,10 @@ bool ModelConfig::has_experts() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
 }
 
+bool ModelConfig::has_recurrent_layers() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.is_recurrent(); });
+}
+
 std::int64_t ModelConfig::longest_context() const {
   double factor = ropes.empty() || n_learned_positions > 0 ? 1 : ropes.front().factor;
   for (const RopeConfig& rope : ropes) {
@@ -95,6 +100,7 @@ std::int64_t ModelConfig::longest_context() const {
 std::int64_t ModelConfig::window_of_all() const {
   std::int64_t longest = 0;
   for (const LayerConfig& layer : layers) {
+    if (layer.is_recurrent()) continue;
     if (layer.window == 0 || !is_causal) return 0;
     longest = std::max(longest, layer.window);
   }

@@ -38,6 +38,7 @@ class MemoryPlanner {
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
   Result<MemoryPlan> plan(const StoredWeights& stored) {
+    LATHE_TRY_VOID(check_layers());
     plan_.weights = storage_of(options_, stored);
     plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
     choose_budget();
@@ -51,6 +52,17 @@ class MemoryPlanner {
 
  private:
   RunnerLimits& limits() { return plan_.limits; }
+
+  /// Errors: invalid_argument if the device does not have the operations of the model's layers.
+  Result<void> check_layers() const {
+    if (!needs_recurrent_operations(config_) || kernels::recurrent_operations(backend_) != nullptr) return {};
+    return refuse(
+        fmt::format(
+            "{} has {}, which run on processors so far, and not on device {}: use device cpu", config_.architecture->name,
+            config_.has_recurrent_layers() ? "recurrent layers (gated delta net)" : "a gate on the output of attention",
+            backend_.info().name),
+        "device");
+  }
 
   void choose_budget() {
     const std::optional<std::int64_t> device_bytes = backend_.total_bytes();
@@ -83,6 +95,7 @@ class MemoryPlanner {
     limits().max_rows = static_cast<int>(rows);
     const std::int64_t logit_rows = std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes));
     limits().max_logit_rows = config_.has_head ? static_cast<int>(logit_rows) : 0;
+    limits().n_state_slots = config_.has_recurrent_layers() ? static_cast<int>(options_.max_num_seqs) : 0;
   }
 
   void size_fixed_parts() {
@@ -90,6 +103,8 @@ class MemoryPlanner {
     estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.weights);
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
     estimate.other = other_bytes();
+    plan_.state_bytes = StateStorage::n_bytes(backend_, state_layout(config_, limits().n_state_slots));
+    estimate.kv = plan_.state_bytes;  // the blocks are added once their number is known
     plan_.block_bytes = kv_bytes(1);
   }
 
@@ -184,8 +199,17 @@ class MemoryPlanner {
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits() = limits_with(n_blocks);
     warn_of_few_reservations();
-    plan_.estimate.kv = kv_bytes(n_blocks);
+    warn_of_states();
+    plan_.estimate.kv = plan_.state_bytes + kv_bytes(n_blocks);
     return {};
+  }
+
+  /// Says which options do nothing for recurrent layers.
+  void warn_of_states() {
+    if (!config_.has_recurrent_layers() || !options_.enable_prefix_caching) return;
+    plan_.warnings.emplace_back(
+        "prefix caching is off for this model: its recurrent layers keep the state after the last token alone, not after a "
+        "prefix, so each prompt is computed whole");
   }
 
   /// Warns if fewer than max_num_seqs requests fit at once. This is no error, since further requests wait.
@@ -239,10 +263,10 @@ class MemoryPlanner {
     estimate.free = available();
     // A cache that fills a device takes what is there: one context is what it needs.
     FitEstimate needed = estimate;
-    if (plan_.fills_device) needed.kv = plan_.context_bytes;
+    if (plan_.fills_device) needed.kv = plan_.state_bytes + plan_.context_bytes;
     if (needed.total() > estimate.free) {
       estimate.verdict = FitVerdict::wont_fit;
-      needed.kv = 0;
+      needed.kv = plan_.state_bytes;
       plan_.fitting_kv_bytes = std::max<std::int64_t>(0, estimate.free - needed.total());
       plan_.fitting_tokens = blocks_in(plan_.fitting_kv_bytes) * options_.block_size;
     } else {

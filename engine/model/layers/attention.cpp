@@ -11,6 +11,8 @@ LinearShape qkv_shape(const ModelConfig& config) {
   return {config.q_size() + 2 * config.kv_size(), config.hidden_size, config.qkv_bias};
 }
 
+LinearShape gate_shape(const ModelConfig& config) { return {config.q_size(), config.hidden_size, config.qkv_bias}; }
+
 LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.q_size(), config.attention_out_bias}; }
 
 /// Elements of the norm of n_heads heads; 0: no norm.
@@ -32,6 +34,23 @@ Attention::Attention(const LayerFormats& formats, const ModelConfig& config)
       q_norm_(config.qk_norm_form, norm_width(config, config.n_heads)),
       k_norm_(config.qk_norm_form, norm_width(config, config.n_kv_heads)) {
   if (config.has_sinks) sinks_ = HostTensor(config.n_heads);
+  if (config.has_output_gate) gate_.emplace(formats.of(MatrixPart::attention_in), gate_shape(config));
+}
+
+void Attention::load_gated_queries(kernels::Backend& backend, const ModelConfig& config, const TensorView& weight) {
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t to = head * config.head_dim, from = 2 * to;
+    qkv_.load_rows(backend, to, weight.rows(from, config.head_dim));
+    gate_->load_rows(backend, to, weight.rows(from + config.head_dim, config.head_dim));
+  }
+}
+
+void Attention::load_gated_query_bias(kernels::Backend& backend, const ModelConfig& config, const TensorView& bias) {
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t to = head * config.head_dim, from = 2 * to;
+    qkv_.load_bias(backend, to, bias.rows(from, config.head_dim));
+    gate_->load_bias(backend, to, bias.rows(from + config.head_dim, config.head_dim));
+  }
 }
 
 kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
@@ -50,20 +69,32 @@ kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
   return form;
 }
 
+kernels::AttentionForm Attention::form(const AttentionContext& context) const {
+  const ModelConfig& config = context.config;
+  return {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
+          .window = static_cast<int>(context.layer.window),
+          .soft_cap = static_cast<float>(config.attention_soft_cap),
+          .slopes = config.alibi_slopes,
+          .sinks = sinks_.values(),
+          .is_causal = config.is_causal,
+          .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)};
+}
+
 void Attention::forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
                         const StepBuffers& step) const {
   const ModelConfig& config = context.config;
   const TensorView q = step.qkv.columns(0, config.q_size());
+  const auto n_heads = static_cast<int>(config.n_heads);
   backend.project_qkv(step.qkv, in, qkv_form(context), context.input.rope_rows, context.kv, context.rows.slots);
-  backend.attend(step.delta, step.attention, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,
-                 {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
-                  .window = static_cast<int>(context.layer.window),
-                  .soft_cap = static_cast<float>(config.attention_soft_cap),
-                  .slopes = config.alibi_slopes,
-                  .sinks = sinks_.values(),
-                  .is_causal = config.is_causal,
-                  .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)},
-                 out_.matrix(), out_.bias());
+  if (!gate_) {
+    backend.attend(step.delta, step.attention, q, n_heads, context.kv, context.rows.batch, form(context), out_.matrix(),
+                   out_.bias());
+    return;
+  }
+  gate_->forward(backend, step.output_gate, in.norm ? in.normed : in.x);
+  backend.attention(step.attention, q, n_heads, context.kv, context.rows.batch, form(context));
+  kernels::recurrent_operations(backend)->multiply_by_sigmoid(step.attention, step.output_gate);
+  out_.forward(backend, step.delta, step.attention);
 }
 
 }  // namespace lathe::engine

@@ -21,6 +21,7 @@ class KvStorageTest : public QObject {
   void it_takes_the_bytes_that_were_estimated();
   void narrow_types_take_half();
   void layers_of_a_window_group_have_blocks_of_their_own();
+  void layers_without_k_and_v_take_nothing();
   void more_than_there_is_is_an_error();
 };
 
@@ -63,6 +64,20 @@ void KvStorageTest::layers_of_a_window_group_have_blocks_of_their_own() {
   QCOMPARE(30 * storage->n_bytes(), 16 * KvStorage::n_bytes(*backend, kLayout));
   QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, mixed));
   QCOMPARE(KvStorage::allocate(*backend, kLayout)->group_of(2), 0);
+}
+
+void KvStorageTest::layers_without_k_and_v_take_nothing() {
+  const auto backend = kernels::make_reference_backend();
+  engine::KvLayers mixed = kLayout;
+  mixed.groups = {engine::kNoKv, 0, engine::kNoKv};
+  const auto storage = KvStorage::allocate(*backend, mixed);
+  QVERIFY(storage.has_value());
+  QCOMPARE(3 * storage->n_bytes(), KvStorage::n_bytes(*backend, kLayout));
+  QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, mixed));
+  QCOMPARE(storage->layer(0).shape.n_blocks, 0);
+  QVERIFY(storage->layer(0).data == nullptr && storage->layer(1).data != nullptr);
+  QCOMPARE(storage->group_of(2), engine::kNoKv);
+  QVERIFY(storage->resident_bytes().has_value());
 }
 
 void KvStorageTest::more_than_there_is_is_an_error() {
