@@ -18,6 +18,7 @@ kernels::KvShape KvLayers::shape_of(std::int64_t layer) const {
     of_layer.head_dim = heads[static_cast<std::size_t>(layer)].head_dim;
   }
   if (group > 0) of_layer.n_blocks = window_blocks[static_cast<std::size_t>(group - 1)];
+  if (group == kNoKv) of_layer.n_blocks = 0;
   return of_layer;
 }
 
@@ -64,6 +65,7 @@ std::int64_t KvStorage::n_bytes() const {
 std::optional<std::int64_t> KvStorage::resident_bytes() const {
   std::int64_t sum = 0;
   for (const kernels::Buffer& layer : layers_) {
+    if (!layer) continue;
     const auto n_bytes = engine::resident_bytes({static_cast<const std::byte*>(layer.data()), layer.n_bytes()});
     if (!n_bytes) return std::nullopt;
     sum += *n_bytes;

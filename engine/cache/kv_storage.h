@@ -16,12 +16,16 @@ struct KvHeads {
   int n_kv_heads = 0, head_dim = 0;
 };
 
+/// Group of layers that keep no K and V.
+inline constexpr int kNoKv = -1;
+
 /// The layers of the cache, and how many blocks each has. A layer that uses the K and V of another has none.
 struct KvLayers {
   kernels::KvShape shape;            ///< shape of every layer; n_blocks is that of the primary group
   std::vector<int> window_blocks{};  ///< blocks of a layer, for each window group (WindowGroup)
-  std::vector<int> groups{};         ///< [n_layers]: 0 for the primary group, or 1 + index of the window group; empty: all 0
-  std::vector<KvHeads> heads{};      ///< [n_layers]; empty: those of `shape`
+  /// [n_layers]: 0 for the primary group, 1 + index of the window group, or kNoKv; empty: all 0.
+  std::vector<int> groups{};
+  std::vector<KvHeads> heads{};  ///< [n_layers]; empty: those of `shape`
   std::vector<int> sources{};  ///< [n_layers]: layer whose K and V the layer uses, which may be itself; empty: each its own
 
   int source_of(std::int64_t layer) const {
@@ -49,7 +53,7 @@ class KvStorage {
     const int source = layout_.source_of(i);
     return {layers_[static_cast<std::size_t>(source)].data(), layout_.shape_of(source)};
   }
-  /// Group whose slots and block tables the layer uses: 0 for the primary group, 1 for the first window group.
+  /// Group whose slots and block tables the layer uses: 0 for the primary group, 1 for the first window group, or kNoKv.
   int group_of(std::int64_t layer) const { return layout_.group_of(layer); }
 
  private:

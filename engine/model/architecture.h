@@ -55,7 +55,18 @@ enum class WeightRole : std::uint8_t {
   latent_kv,      ///< from the latent to K and V of all heads; files may store one tensor a head instead
   latent_head_k,  ///< from the latent to K of one head, transposed: [kv_lora_rank, qk_nope_head_dim]
   latent_head_v,  ///< from the latent to V of one head
-  mlp_norm,       ///< as attention_norm
+  delta_qkv,      ///< of gated delta net: Q, K and V of all heads
+  delta_z,        ///< the gate of the output
+  delta_b,        ///< one value a head: the rate of learning
+  delta_a,        ///< one value a head: the step of forgetting
+  delta_qkvz,     ///< Q, K, V and the gate in one tensor, key head after key head
+  delta_ba,       ///< both values in one tensor, key head after key head
+  delta_conv,     ///< [channels, taps], which files may have as [channels, 1, taps]
+  delta_a_log,    ///< the logarithm of the rate of forgetting
+  delta_dt_bias,  ///< added to `delta_a`
+  delta_norm,     ///< of each head's output, before the gate
+  delta_out,
+  mlp_norm,  ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,
   gate,
@@ -104,6 +115,7 @@ enum class TensorLayout : std::uint8_t {
   transposed_pairs,  ///< [inputs, outputs], with columns in the order of row_pairs: gpt-oss
   rotary_pairs,      ///< rows of Q or K in which the two values that RoPE rotates together are adjacent: GGUF files of Llama
   plus_one,          ///< norms that already include the 1 that the family adds, in f32: GGUF files of Gemma
+  minus_exp,         ///< -exp(x) in place of x, in f32: rates of recurrent layers in GGUF files
 };
 
 struct TensorName {

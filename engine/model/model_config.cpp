@@ -26,6 +26,7 @@ void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
+  if (!config.has_recurrent_layers()) config.delta_net = {};
   if (!config.has_experts()) config.moe = {};  // drops the family's defaults where no layer has experts
 }
 
@@ -84,6 +85,10 @@ bool ModelConfig::has_experts() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
 }
 
+bool ModelConfig::has_recurrent_layers() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.is_recurrent(); });
+}
+
 bool ModelConfig::has_sizes_by_layer() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
     return layer.n_kv_heads > 0 || layer.head_dim > 0 || layer.intermediate_size > 0 || layer.shares_kv() || layer.k_is_v;
@@ -91,7 +96,8 @@ bool ModelConfig::has_sizes_by_layer() const {
 }
 
 std::int64_t ModelConfig::n_cached_layers() const {
-  return std::count_if(layers.begin(), layers.end(), [](const LayerConfig& layer) { return !layer.shares_kv(); });
+  return std::count_if(layers.begin(), layers.end(),
+                       [](const LayerConfig& layer) { return !layer.shares_kv() && !layer.is_recurrent(); });
 }
 
 std::int64_t ModelConfig::longest_context() const {
@@ -109,6 +115,7 @@ std::int64_t ModelConfig::longest_context() const {
 std::int64_t ModelConfig::window_of_all() const {
   std::int64_t longest = 0;
   for (const LayerConfig& layer : layers) {
+    if (layer.is_recurrent()) continue;
     if (layer.window == 0 || !is_causal) return 0;
     longest = std::max(longest, layer.window);
   }

@@ -10,6 +10,7 @@
 
 #include "engine/api/json.h"
 #include "engine/api/result.h"
+#include "engine/model/delta_net_config.h"
 #include "engine/model/latent_config.h"
 #include "engine/model/moe_config.h"
 #include "engine/model/per_layer_config.h"
@@ -49,7 +50,14 @@ enum class QkNorm : std::uint8_t {
   all_heads   ///< all heads together: OLMo 2
 };
 
+/// The part of a layer in which tokens read of earlier ones.
+enum class LayerMixer : std::uint8_t {
+  attention,       ///< keeps K and V of each token
+  gated_delta_net  ///< keeps a state of fixed size of each sequence
+};
+
 struct LayerConfig {
+  LayerMixer mixer = LayerMixer::attention;
   std::int64_t window = 0;   ///< tokens that a row sees, itself included; 0: all before it
   int rope = 0;              ///< index in ModelConfig::ropes; -1: none
   bool has_experts = false;  ///< in place of the MLP
@@ -61,6 +69,8 @@ struct LayerConfig {
 
   bool shares_kv() const { return kv_source >= 0; }
   bool operator==(const LayerConfig&) const = default;
+  /// True if the layer keeps a state of a sequence, and no K and V.
+  bool is_recurrent() const { return mixer != LayerMixer::attention; }
 };
 
 struct ModelConfig {
@@ -90,6 +100,9 @@ struct ModelConfig {
   double attention_scale = 0;  ///< factor of q k^T
   double attention_soft_cap = 0, logit_soft_cap = 0, clip_qkv = 0;  ///< 0: none
   bool has_sinks = false;
+  bool has_output_gate = false;  ///< q_proj has rows of a gate behind each head's; its sigmoid multiplies attention's output
+
+  DeltaNetConfig delta_net;  ///< of the layers with LayerMixer::gated_delta_net
 
   LatentConfig latent;  ///< in place of separate Q, K and V; n_kv_heads is then 1, and head_dim the width of a cached token
 
@@ -141,10 +154,16 @@ struct ModelConfig {
   std::int64_t window_of_all() const;
   /// The windows below `context` tokens except window_of_all(), ascending, each once; none if not causal.
   std::vector<std::int64_t> shorter_windows(std::int64_t context) const;
-  bool has_experts() const;  ///< true if any layer has
+  bool has_experts() const;           ///< true if any layer has
+  bool has_recurrent_layers() const;  ///< true if any layer keeps a state in place of K and V
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };
+
+/// True if a backend needs kernels::recurrent_operations() for the model's layers.
+inline bool needs_recurrent_operations(const ModelConfig& config) {
+  return config.has_output_gate || config.has_recurrent_layers();
+}
 
 /// Reads the text model's part (text_config.h) of a larger model's config. Errors: model_refused: an architecture that is
 /// not read, with the part that it needs where that is known; a faulty field with got and expected, or the list of missing

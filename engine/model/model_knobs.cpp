@@ -33,6 +33,8 @@ constexpr std::array kRopeStyles = {Name<RopeStyle>{RopeStyle::half, "half"},
 constexpr std::array kRouterScores = {
     Name<RouterScore>{RouterScore::softmax, "softmax"}, Name<RouterScore>{RouterScore::softmax_chosen, "softmax_chosen"},
     Name<RouterScore>{RouterScore::sigmoid, "sigmoid"}, Name<RouterScore>{RouterScore::sparse_mixer, "sparse_mixer"}};
+constexpr std::array kMixers = {Name<LayerMixer>{LayerMixer::attention, "attention"},
+                                Name<LayerMixer>{LayerMixer::gated_delta_net, "gated_delta_net"}};
 constexpr std::array kGroupScores = {Name<GroupScore>{GroupScore::largest, "largest"},
                                      Name<GroupScore>{GroupScore::best_two, "best_two"}};
 
@@ -135,6 +137,17 @@ OrderedJson latent_json(const LatentConfig& latent) {
           {"bias", latent.has_bias}};
 }
 
+OrderedJson delta_net_json(const ModelConfig& config) {
+  const DeltaNetConfig& net = config.delta_net;
+  if (!net.exists()) return {};
+  return {{"key_heads", net.n_key_heads},
+          {"heads", net.n_heads},
+          {"key_dim", net.key_dim},
+          {"value_dim", net.value_dim},
+          {"conv_kernel", net.conv_kernel},
+          {"state_values", net.n_heads * net.key_dim * net.value_dim + (net.conv_kernel - 1) * net.qkv_size()}};
+}
+
 OrderedJson experts_json(const ModelConfig& config) {
   const MoeConfig& moe = config.moe;
   if (moe.n_experts == 0) return {};
@@ -232,6 +245,12 @@ constexpr std::array kKnobs = {
     Knob{"clip_qkv", [](const ModelConfig& config) { return unless_zero(config.clip_qkv); }},
     Knob{"sinks", [](const ModelConfig& config) { return OrderedJson(config.has_sinks); }},
     Knob{"latent_attention", [](const ModelConfig& config) { return latent_json(config.latent); }},
+    Knob{"output_gate", [](const ModelConfig& config) { return OrderedJson(config.has_output_gate); }},
+    Knob{"mixer_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return OrderedJson(name_in(kMixers, layer.mixer)); });
+         }},
+    Knob{"gated_delta_net", delta_net_json},
     Knob{"activation", [](const ModelConfig& config) { return OrderedJson(name_in(kActivations, config.activation)); }},
     Knob{"gated_mlp", [](const ModelConfig& config) { return OrderedJson(config.is_gated); }},
     Knob{"experts", experts_json},

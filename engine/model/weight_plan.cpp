@@ -212,7 +212,7 @@ class WeightPlanner {
                     std::string(checkpoint_.file_format()), name);
     }
     const std::string& file = checkpoint_.file_of(*tensor);
-    if (tensor->shape != expected) {
+    if (plain_shape(*tensor) != expected) {
       return refuse(
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), config_file()),
           file, tensor->name);

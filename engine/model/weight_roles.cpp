@@ -19,8 +19,23 @@ constexpr WeightRole kQkvApart[] = {WeightRole::q,      WeightRole::k,      Weig
                                     WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias};
 constexpr WeightRole kLatentOfHeads[] = {WeightRole::latent_head_k, WeightRole::latent_head_v};
 constexpr WeightRole kLatentInOne[] = {WeightRole::latent_kv};
+constexpr WeightRole kDeltaInOne[] = {WeightRole::delta_qkvz};
+constexpr WeightRole kDeltaApart[] = {WeightRole::delta_qkv, WeightRole::delta_z};
 constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
-                                   Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne}};
+                                   Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne},
+                                   Spellings{kDeltaInOne, kDeltaApart}};
+
+/// True for tensors that layers of one mixer have and others have not.
+bool is_of_delta_net(WeightRole role) { return role >= WeightRole::delta_qkv && role <= WeightRole::delta_out; }
+bool is_of_attention(WeightRole role) { return role >= WeightRole::q && role <= WeightRole::latent_head_v; }
+
+bool has_mixer_of(WeightRole role, const LayerConfig& layer) {
+  if (is_of_delta_net(role)) return layer.mixer == LayerMixer::gated_delta_net;
+  return !is_of_attention(role) || layer.mixer == LayerMixer::attention;
+}
+
+/// Rows of q_proj: those of Q, and of its gate if there is one.
+std::int64_t rows_of_queries(const ModelConfig& config) { return (config.has_output_gate ? 2 : 1) * config.q_size(); }
 
 std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int64_t n_heads, std::int64_t head_dim) {
   switch (config.qk_norm) {
@@ -48,6 +63,26 @@ std::vector<std::int64_t> shape_of_per_layer(WeightRole role, const ModelConfig&
     case WeightRole::dense_out_norm:
     case WeightRole::expert_norm:
     case WeightRole::expert_out_norm: return {hidden};
+    default: return {};
+  }
+}
+
+/// Shapes of gated delta net.
+std::vector<std::int64_t> shape_of_delta_net(WeightRole role, const ModelConfig& config) {
+  const DeltaNetConfig& net = config.delta_net;
+  const std::int64_t hidden = config.hidden_size;
+  switch (role) {
+    case WeightRole::delta_qkv: return {net.qkv_size(), hidden};
+    case WeightRole::delta_z: return {net.v_size(), hidden};
+    case WeightRole::delta_b:
+    case WeightRole::delta_a: return {net.n_heads, hidden};
+    case WeightRole::delta_qkvz: return {net.qkv_size() + net.v_size(), hidden};
+    case WeightRole::delta_ba: return {2 * net.n_heads, hidden};
+    case WeightRole::delta_conv: return {net.qkv_size(), net.conv_kernel};
+    case WeightRole::delta_a_log:
+    case WeightRole::delta_dt_bias: return {net.n_heads};
+    case WeightRole::delta_norm: return {net.value_dim};
+    case WeightRole::delta_out: return {hidden, net.v_size()};
     default: return {};
   }
 }
@@ -134,6 +169,7 @@ bool is_expert_matrix(WeightRole role) {
 
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied) {
   const LayerConfig& own = layer_at(config, layer);
+  if (layer >= 0 && !has_mixer_of(role, own)) return false;
   const bool has_experts = own.has_experts, has_mlp = !has_experts || config.moe.beside_mlp;
   const bool has_both = has_experts && config.moe.beside_mlp;
   switch (role) {
@@ -235,12 +271,12 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config, s
     case WeightRole::o_bias:
     case WeightRole::expert_down_bias:
     case WeightRole::down_bias: return {hidden};
-    case WeightRole::q: return {q, hidden};
+    case WeightRole::q: return {config.has_output_gate ? rows_of_queries(config) : q, hidden};
     case WeightRole::k:
     case WeightRole::v: return {kv, hidden};
     case WeightRole::qkv: return {q + 2 * kv, hidden};
     case WeightRole::o: return {hidden, config.latent.exists() ? config.o_size() : q};
-    case WeightRole::q_bias: return {q};
+    case WeightRole::q_bias: return {config.has_output_gate ? rows_of_queries(config) : q};
     case WeightRole::k_bias:
     case WeightRole::v_bias: return {kv};
     case WeightRole::qkv_bias: return {q + 2 * kv};
@@ -268,7 +304,7 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config, s
     case WeightRole::gate_bias:
     case WeightRole::up_bias: return {inner};
     case WeightRole::gate_up_bias: return {2 * inner};
-    default: return shape_of_experts(role, config);
+    default: return is_of_delta_net(role) ? shape_of_delta_net(role, config) : shape_of_experts(role, config);
   }
 }
 
@@ -304,8 +340,12 @@ std::optional<MatrixPart> part_of(WeightRole role) {
     case WeightRole::latent_kv_a_proj:
     case WeightRole::latent_kv:
     case WeightRole::latent_head_k:
-    case WeightRole::latent_head_v: return MatrixPart::attention_in;
-    case WeightRole::o: return MatrixPart::attention_out;
+    case WeightRole::latent_head_v:
+    case WeightRole::delta_qkv:
+    case WeightRole::delta_z:
+    case WeightRole::delta_qkvz: return MatrixPart::attention_in;
+    case WeightRole::o:
+    case WeightRole::delta_out: return MatrixPart::attention_out;
     case WeightRole::gate:
     case WeightRole::up:
     case WeightRole::gate_up: return MatrixPart::mlp_in;
@@ -325,6 +365,7 @@ WeightRole fused_leader(WeightRole role) {
   switch (role) {
     case WeightRole::k:
     case WeightRole::v: return WeightRole::q;
+    case WeightRole::delta_z: return WeightRole::delta_qkv;
     case WeightRole::up: return WeightRole::gate;
     case WeightRole::expert_up: return WeightRole::expert_gate;
     case WeightRole::shared_up: return WeightRole::shared_gate;

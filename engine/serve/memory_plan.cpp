@@ -54,14 +54,17 @@ class MemoryPlanner {
  private:
   RunnerLimits& limits() { return plan_.limits; }
 
-  /// Refuses what only processors compute so far.
+  /// Refuses what only processors compute so far. Errors: invalid_argument with the part that the device lacks.
   Result<void> check_device() const {
     if (!backend_.total_bytes()) return {};
+    const bool has_recurrent_operations = kernels::recurrent_operations(backend_) != nullptr;
     std::string_view missing;
     if (config_.has_sizes_by_layer()) missing = "layers with heads of different sizes, or without K and V of their own";
     else if (config_.has_v_norm) missing = "a norm of V";
     else if (config_.per_layer.exists()) missing = "per-layer embeddings";
     else if (config_.moe.beside_mlp) missing = "experts in addition to an MLP";
+    else if (config_.has_recurrent_layers() && !has_recurrent_operations) missing = "recurrent layers (gated delta net)";
+    else if (config_.has_output_gate && !has_recurrent_operations) missing = "a gate on the output of attention";
     if (missing.empty()) return {};
     return refuse(fmt::format("{} needs {}, which device {} does not compute: use device cpu", config_.architecture->name,
                               missing, backend_.info().name),
@@ -99,6 +102,7 @@ class MemoryPlanner {
     limits().max_rows = static_cast<int>(rows);
     const std::int64_t logit_rows = std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes));
     limits().max_logit_rows = config_.has_head ? static_cast<int>(logit_rows) : 0;
+    limits().n_state_slots = config_.has_recurrent_layers() ? static_cast<int>(options_.max_num_seqs) : 0;
   }
 
   void size_fixed_parts() {
@@ -106,6 +110,8 @@ class MemoryPlanner {
     estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.weights);
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
     estimate.other = other_bytes();
+    plan_.state_bytes = StateStorage::n_bytes(backend_, state_layout(config_, limits().n_state_slots));
+    estimate.kv = plan_.state_bytes;  // the blocks are added once their number is known
     plan_.block_bytes = kv_bytes(1);
   }
 
@@ -214,8 +220,17 @@ class MemoryPlanner {
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits() = limits_with(n_blocks);
     warn_of_few_reservations();
-    plan_.estimate.kv = kv_bytes(n_blocks);
+    warn_of_states();
+    plan_.estimate.kv = plan_.state_bytes + kv_bytes(n_blocks);
     return {};
+  }
+
+  /// Says which options do nothing for recurrent layers.
+  void warn_of_states() {
+    if (!config_.has_recurrent_layers() || !options_.enable_prefix_caching) return;
+    plan_.warnings.emplace_back(
+        "prefix caching is off for this model: its recurrent layers keep the state after the last token alone, not after a "
+        "prefix, so each prompt is computed whole");
   }
 
   /// Warns if fewer than max_num_seqs requests fit at once. This is no error, since further requests wait.
@@ -271,10 +286,10 @@ class MemoryPlanner {
     estimate.free = available();
     // A cache that fills a device takes what is there: one context is what it needs.
     FitEstimate needed = estimate;
-    if (plan_.fills_device) needed.kv = plan_.context_bytes;
+    if (plan_.fills_device) needed.kv = plan_.state_bytes + plan_.context_bytes;
     if (needed.total() > estimate.free) {
       estimate.verdict = FitVerdict::wont_fit;
-      needed.kv = 0;
+      needed.kv = plan_.state_bytes;
       plan_.fitting_kv_bytes = std::max<std::int64_t>(0, estimate.free - needed.total());
       plan_.fitting_tokens = blocks_in(plan_.fitting_kv_bytes) * options_.block_size;
     } else {

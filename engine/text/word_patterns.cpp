@@ -52,6 +52,9 @@ constexpr std::string_view kGpt4o[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+// Marks belong to words.
+constexpr std::string_view kQwen35[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
                                         R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
                                         R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
@@ -88,6 +91,7 @@ constexpr std::array kPatterns = {
     WordPattern{.name = "glm4", .expressions = kLlama3},
     WordPattern{.name = "chatglm-bpe", .expressions = kLlama3},
     WordPattern{.name = "qwen2", .expressions = kQwen2, .nfc = true},
+    WordPattern{.name = "qwen35", .expressions = kQwen35, .nfc = true},
     WordPattern{.name = "deepseek-r1-qwen", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "stablelm2", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "gpt-4o", .expressions = kGpt4o},

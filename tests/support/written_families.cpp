@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/model/model_config.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -224,12 +225,23 @@ constexpr std::array kFamilies = {
                   .allowed = 1e-5,
                   .has_file = false},
     WrittenFamily{.name = "qwen3"},
+    WrittenFamily{.name = "qwen3-5", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "qwen3-5-moe", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "qwen3-5-moe-uneven", .refused = "recurrent layers", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "qwen3-5-uneven",
+                  .refused = "recurrent layers",
+                  .is_written = false,
+                  .allowed = 1e-5,
+                  .left_out = R"({"attention_bias": false})"},
+    WrittenFamily{.name = "qwen3-5-vl", .refused = "recurrent layers", .is_written = false, .has_file = false},
     WrittenFamily{.name = "qwen3-moe"},
     WrittenFamily{.name = "qwen3-moe-uneven",
                   .refused = "experts",
                   .unsaid = R"({"norm_topk_prob": true, "use_sliding_window": null})",
                   .allowed = 1e-5,
                   .has_file = false},
+    WrittenFamily{.name = "qwen3-next", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "qwen3-next-uneven", .refused = "recurrent layers", .is_written = false, .has_file = false},
     WrittenFamily{.name = "qwen3-uneven",
                   .refused = "dynamic",
                   .unsaid = R"({"rope_parameters": {"rope_type": "default", "factor": null}})",
@@ -275,6 +287,11 @@ std::vector<std::string> family_names() {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool needs_recurrent_operations(std::string_view name) {
+  const auto config = engine::read_model_config(read_json_file(family_path(name) + "/config.json"));
+  return config.has_value() && engine::needs_recurrent_operations(*config);
 }
 
 void copy_family(std::string_view name, std::string_view unsaid, const std::string& folder) {

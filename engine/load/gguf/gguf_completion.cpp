@@ -100,6 +100,19 @@ void complete_gemma4(Json& config) {
   fill(config, "num_kv_shared_layers", 0);
 }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
+void complete_qwen3_next(Json& config) {
+  const std::int64_t n_heads = std::max<std::int64_t>(1, whole(config, "linear_num_value_heads"));
+  config["linear_value_head_dim"] = whole(config, "linear_value_size") / n_heads;
+  config.erase("linear_value_size");
+  config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
+  config.erase("num_nextn_predict_layers");
+  if (config.contains("num_experts")) config["norm_topk_prob"] = true;
+}
+/// Heads of V are not those of a key head one after the other, but the first of every key head, then the second.
+void complete_qwen3_5(Json& config) {
+  complete_qwen3_next(config);
+  config["linear_value_heads_tiled"] = true;
+}
 void complete_gpt2(Json& config) { config["n_inner"] = config["intermediate_size"]; }
 /// transformers reads partial_rotary_factor and rope_theta of this family only under the family's own key names.
 void complete_gptneox(Json& config) {

@@ -42,9 +42,10 @@ class ConfigMaker {
 
   Result<Json> make() {
     config_ = {{"architectures", {family_.name}}, {"model_type", family_.model_type}};
-    for (const std::span<const GgufKey> keys : {common_gguf_keys(), family_.keys}) {
-      for (const GgufKey& key : keys) LATHE_TRY_VOID(read(key));
+    for (const GgufKey& key : common_gguf_keys()) {
+      if (!is_read(key.gguf)) LATHE_TRY_VOID(read(key));  // the family's own row comes first
     }
+    for (const GgufKey& key : family_.keys) LATHE_TRY_VOID(read(key));
     LATHE_TRY_VOID(refuse_unmet());
     LATHE_TRY_VOID(read_turning_part());
     LATHE_TRY_VOID(read_rope_scaling());
@@ -104,7 +105,8 @@ class ConfigMaker {
         LATHE_TRY(const auto value, header_.flag(path(key.gguf)));
         return set(key, value);
       }
-      case Kind::layer_types: return read_layer_types(key);
+      case Kind::layer_types: return read_layer_types(key, "sliding_attention");
+      case Kind::recurrent: return read_layer_types(key, "linear_attention");
       case Kind::router_score: return read_router_score(key);
       case Kind::rows: return read_rows(key);
       case Kind::has_tensor: place(key) = has_tensor(key.gguf) || place(key) == true; return {};
@@ -113,11 +115,12 @@ class ConfigMaker {
     return {};
   }
 
-  Result<void> read_layer_types(const GgufKey& key) {
-    LATHE_TRY(const std::vector<bool> slides, header_.flags(path(key.gguf)));
-    if (slides.empty()) return {};
+  /// `marked`: the type of the layers for which the list has true.
+  Result<void> read_layer_types(const GgufKey& key, std::string_view marked) {
+    LATHE_TRY(const std::vector<bool> is_marked, header_.flags(path(key.gguf)));
+    if (is_marked.empty()) return {};
     Json types = Json::array();
-    for (const bool is_sliding : slides) types.push_back(is_sliding ? "sliding_attention" : "full_attention");
+    for (const bool is_it : is_marked) types.push_back(is_it ? marked : "full_attention");
     place(key) = std::move(types);
     return {};
   }

@@ -49,6 +49,32 @@ constexpr std::array kFamilies = {
                .keys = kQwen3MoeKeys,
                .names = kQwenExpertNames,
                .complete = complete_qwen3_moe},
+    GgufFamily{.gguf = "qwen3next",
+               .name = "Qwen3NextForCausalLM",
+               .model_type = "qwen3_next",
+               .has_experts = true,
+               .norm_plus_one = true,
+               .partial_rotary = true,
+               .keys = kQwen3NextKeys,
+               .names = kQwen3NextNames,
+               .complete = complete_qwen3_next},
+    GgufFamily{.gguf = "qwen35",
+               .name = "Qwen3_5ForCausalLM",
+               .model_type = "qwen3_5_text",
+               .norm_plus_one = true,
+               .partial_rotary = true,
+               .keys = kDeltaNetKeys,
+               .names = kDeltaNetNames,
+               .complete = complete_qwen3_5},
+    GgufFamily{.gguf = "qwen35moe",
+               .name = "Qwen3_5MoeForCausalLM",
+               .model_type = "qwen3_5_moe_text",
+               .has_experts = true,
+               .norm_plus_one = true,
+               .partial_rotary = true,
+               .keys = kQwen35MoeKeys,
+               .names = kQwen3NextNames,
+               .complete = complete_qwen3_5},
     GgufFamily{.gguf = "gpt-oss",
                .name = "GptOssForCausalLM",
                .model_type = "gpt_oss",
@@ -403,7 +429,9 @@ bool is_rope_factor(std::string_view tensor) {
 StoredForm stored_form_of(const GgufFamily& family, std::string_view tensor) {
   const bool turns = tensor.find(".attn_q.") != tensor.npos || tensor.find(".attn_k.") != tensor.npos;
   if (family.rotary_pairs && turns) return StoredForm::rotary_pairs;
-  if (family.norm_plus_one && tensor.ends_with("_norm.weight")) return StoredForm::plus_one;
+  const bool is_norm = tensor.ends_with("_norm.weight") && !tensor.ends_with(".ssm_norm.weight");
+  if (family.norm_plus_one && is_norm) return StoredForm::plus_one;
+  if (tensor.ends_with(".ssm_a")) return StoredForm::minus_exp;
   return family.is_plain ? StoredForm::plain : StoredForm::usual;
 }
 

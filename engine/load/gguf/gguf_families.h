@@ -23,6 +23,7 @@ struct GgufKey {
     number,          ///< any number
     flag,            ///< true or false
     layer_types,     ///< a list with true for each sliding-window layer
+    recurrent,       ///< a list with true for each recurrent layer
     has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
     rows,            ///< the row count of the tensor of that name
     router_score,    ///< how router logits become scores: a number in GGUF, a name in config.json

@@ -114,6 +114,26 @@ inline constexpr std::array kQwen2MoeKeys = {
     GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"ffn_gate_inp.weight", "mlp_only_layers", GgufKey::Kind::layers_without}};
+/// Value heads have the size inner_size / time_step_rank. Layers for multi-token prediction follow the others.
+inline constexpr std::array kDeltaNetKeys = {
+    kRmsEps,
+    GgufKey{"ssm.conv_kernel", "linear_conv_kernel_dim", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.state_size", "linear_key_head_dim", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.group_count", "linear_num_key_heads", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.time_step_rank", "linear_num_value_heads", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.inner_size", "linear_value_size", GgufKey::Kind::whole, true},
+    GgufKey{"full_attention_interval", "full_attention_interval"},
+    GgufKey{"attention.recurrent_layers", "layer_types", GgufKey::Kind::recurrent},
+    GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
+inline constexpr std::array kSharedExpertKeys = {
+    GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true}};
+inline constexpr std::array kQwen3NextKeys = joined(kDeltaNetKeys, kSharedExpertKeys);
+/// All layers have experts, so that files have no size of other MLPs.
+inline constexpr std::array kNoMlpKey = {GgufKey{"feed_forward_length", "intermediate_size"}};
+inline constexpr std::array kQwen35MoeKeys = joined(kQwen3NextKeys, kNoMlpKey);
 inline constexpr std::array kPhiMoeKeys = {
     kRmsEps,
     kWindow,

@@ -3,11 +3,20 @@
 // Source: llama.cpp, gguf-py/gguf/tensor_mapping.py.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "engine/load/gguf/gguf_families.h"
 
 namespace lathe::engine {
+
+template <std::size_t n, std::size_t m>
+constexpr std::array<GgufName, n + m> joined_names(const std::array<GgufName, n>& first,
+                                                   const std::array<GgufName, m>& others) {
+  std::array<GgufName, n + m> all{};
+  std::copy(others.begin(), others.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
 
 /// Tensors outside the layers.
 inline constexpr std::array kUsualEnds = {
@@ -217,6 +226,21 @@ inline constexpr std::array kDeepseekNames = {
     GgufName{"ffn_down_shexp.", "mlp.shared_experts.down_proj."},
 };
 
+/// Layers of gated delta net, and the norm that other families call ffn_norm.
+inline constexpr std::array kDeltaNetNames = {
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"attn_qkv.", "linear_attn.in_proj_qkv."},
+    GgufName{"attn_gate.", "linear_attn.in_proj_z."},
+    GgufName{"ssm_alpha.", "linear_attn.in_proj_a."},
+    GgufName{"ssm_beta.", "linear_attn.in_proj_b."},
+    GgufName{"ssm_ba.", "linear_attn.in_proj_ba."},
+    GgufName{"ssm_conv1d.", "linear_attn.conv1d."},
+    GgufName{"ssm_a", "linear_attn.A_log"},
+    GgufName{"ssm_dt.bias", "linear_attn.dt_bias"},
+    GgufName{"ssm_norm.", "linear_attn.norm."},
+    GgufName{"ssm_out.", "linear_attn.out_proj."},
+};
+
 inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_gate_inp.", "mlp.gate."},
     GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
@@ -227,5 +251,7 @@ inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_up_shexp.", "mlp.shared_expert.up_proj."},
     GgufName{"ffn_down_shexp.", "mlp.shared_expert.down_proj."},
 };
+
+inline constexpr std::array kQwen3NextNames = joined_names(kDeltaNetNames, kQwen2MoeNames);
 
 }  // namespace lathe::engine

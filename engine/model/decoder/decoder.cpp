@@ -118,31 +118,33 @@ void Decoder::make_logits(kernels::Backend& backend, const ModelInput& input, co
   if (config_.logit_soft_cap > 0) backend.soft_cap(step.logits, static_cast<float>(config_.logit_soft_cap));
 }
 
-void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                          const StepBuffers& step) const {
   embedding_.forward(backend, config_, input, step);
   if (per_layer_) per_layer_->forward(backend, config_, input.token_ids, step);
   Delta delta = Delta::none;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerConfig& layer = config_.layers[i];
-    const kernels::KvLayer cache = kv.layer(static_cast<std::int64_t>(i));
-    const KvRows& rows = input.kv_rows[static_cast<std::size_t>(kv.group_of(static_cast<std::int64_t>(i)))];
+    const auto index = static_cast<std::int64_t>(i);
+    const kernels::KvLayer kv = cache.kv.layer(index);
+    const KvRows& rows = input.kv_rows[static_cast<std::size_t>(std::max(cache.kv.group_of(index), 0))];
     const std::int64_t width = config_.per_layer.size;
-    const TensorView token_input = step.token_inputs.columns(static_cast<std::int64_t>(i) * width, width);
-    delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache, rows, token_input}, step, delta);
+    const TensorView token_input = step.token_inputs.columns(index * width, width);
+    delta = layers_[i].forward(
+        backend, {config_, layer, input, ropes_.of(layer), kv, rows, cache.states.layer(index), token_input}, step, delta);
   }
   if (delta == Delta::pending) backend.add(step.residual, step.delta);
 }
 
-void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                       const StepBuffers& step) const {
-  run_layers(backend, input, kv, step);
+  run_layers(backend, input, cache, step);
   if (!input.logit_rows.empty()) make_logits(backend, input, step);
 }
 
-TensorView Decoder::hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+TensorView Decoder::hidden(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                            const StepBuffers& step) const {
-  run_layers(backend, input, kv, step);
+  run_layers(backend, input, cache, step);
   if (!config_.has_final_norm) return step.residual;
   backend.norm(step.normed, step.residual, final_norm_.view());
   return step.normed;

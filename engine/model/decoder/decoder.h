@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/cache/kv_storage.h"
+#include "engine/cache/layer_cache.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
 #include "engine/model/layers/per_layer_embedding.h"
@@ -43,9 +43,9 @@ class Decoder {
   WeightImage image();
 
   /// Computes the rows of a step and leaves their logits in step.logits. Requires: the model has a head.
-  void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
+  void forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache, const StepBuffers& step) const;
   /// Computes the rows of a step. Returns their hidden states [M, H] after the final norm, in the buffers of the step.
-  kernels::TensorView hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+  kernels::TensorView hidden(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                              const StepBuffers& step) const;
 
   const ModelConfig& config() const { return config_; }
@@ -59,7 +59,8 @@ class Decoder {
   Decoder(const ModelConfig& config, const WeightStorage& storage);
   void load_head(kernels::Backend& backend, const kernels::TensorView& source);
   /// Leaves the residual stream after the last layer in step.residual.
-  void run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
+  void run_layers(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
+                  const StepBuffers& step) const;
   void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
 
   ModelConfig config_;

@@ -34,6 +34,7 @@ std::array<Part, 24> parts_of(const ModelConfig& config, std::int64_t max_rows, 
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
   const std::int64_t dense_width = config.moe.beside_mlp ? config.hidden_size : 0;
   const std::int64_t token_width = config.per_layer.size, token_widths = config.n_layers * token_width;
+  const DeltaNetConfig& net = config.delta_net;
   const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;
   return {
       {{&StepBuffers::residual, max_rows, config.hidden_size},
@@ -43,6 +44,10 @@ std::array<Part, 24> parts_of(const ModelConfig& config, std::int64_t max_rows, 
        {&StepBuffers::attention, max_rows, config.largest([&](const LayerConfig& layer) { return config.q_size(layer); })},
        {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
        {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
+       {&StepBuffers::output_gate, max_rows, config.has_output_gate ? config.q_size() : 0},
+       {&StepBuffers::delta_in, max_rows, net.qkv_size() + net.v_size()},
+       {&StepBuffers::delta_gates, max_rows, 2 * net.n_heads},
+       {&StepBuffers::delta_out, max_rows, net.v_size()},
        {&StepBuffers::router_logits, max_rows, config.moe.n_experts, Place::shared},
        {&StepBuffers::routed, max_rows, 2 * config.moe.top_k},
        {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, Place::host},
@@ -118,10 +123,11 @@ std::optional<std::int64_t> Activations::resident_bytes() const {
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual,    &step.normed,    &step.delta,        &step.qkv,           &step.attention,
-                           &step.q_a_proj,    &step.heads,     &step.embedded,     &step.router_logits, &step.routed,
-                           &step.chosen,      &step.expert_in, &step.expert_out,   &step.expert_rows,   &step.expert_weights,
-                           &step.shared_gate, &step.dense_out, &step.token_inputs, &step.token_proj,    &step.token_gate}) {
+  for (TensorView* view :
+       {&step.residual,       &step.normed,      &step.delta,     &step.qkv,          &step.attention,  &step.q_a_proj,
+        &step.heads,          &step.output_gate, &step.delta_in,  &step.delta_gates,  &step.delta_out,  &step.embedded,
+        &step.router_logits,  &step.routed,      &step.chosen,    &step.expert_in,    &step.expert_out, &step.expert_rows,
+        &step.expert_weights, &step.shared_gate, &step.dense_out, &step.token_inputs, &step.token_proj, &step.token_gate}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

@@ -25,6 +25,10 @@ struct StepBuffers {
   kernels::TensorView attention;       ///< [M, q_size]
   kernels::TensorView q_a_proj;        ///< [M, R_q], the latent of Q; of latent attention, else of width 0
   kernels::TensorView heads;           ///< [M, n_heads times the wider of Q and V]; of latent attention, else of width 0
+  kernels::TensorView output_gate;     ///< [M, q_size] if attention has one, else of width 0
+  kernels::TensorView delta_in;        ///< [M, qkv_size + v_size], Q, K, V and the gate; of gated delta net, else of width 0
+  kernels::TensorView delta_gates;     ///< [M, 2 n_heads]; as delta_in
+  kernels::TensorView delta_out;       ///< [M, v_size]; as delta_in
   kernels::TensorView router_logits;   ///< [M, n_experts]; this and the next seven are of width 0 without experts
   kernels::TensorView routed;          ///< [M, 2 top_k], the experts of Backend::route()
   kernels::TensorView chosen;          ///< [M, 2 top_k], top_k elements of type Chosen

@@ -15,6 +15,10 @@ LinearShape qkv_shape(const ModelConfig& config, const LayerConfig& layer) {
   return {config.qkv_size(layer) - v, config.hidden_size, config.qkv_bias};
 }
 
+LinearShape gate_shape(const ModelConfig& config, const LayerConfig& layer) {
+  return {config.q_size(layer), config.hidden_size, config.qkv_bias};
+}
+
 LinearShape out_shape(const ModelConfig& config, const LayerConfig& layer) {
   return {config.hidden_size, config.q_size(layer), config.attention_out_bias};
 }
@@ -37,9 +41,26 @@ Attention::Attention(const LayerFormats& formats, const ModelConfig& config, con
       out_(formats.of(MatrixPart::attention_out), out_shape(config, layer)),
       q_norm_(config.qk_norm_form, norm_width(config, layer, config.n_heads)) {
   if (config.has_sinks) sinks_ = HostTensor(config.n_heads);
+  if (config.has_output_gate) gate_.emplace(formats.of(MatrixPart::attention_in), gate_shape(config, layer));
   if (layer.shares_kv()) return;
   k_norm_ = NormLayer(config.qk_norm_form, norm_width(config, layer, config.kv_heads_of(layer)));
   if (config.has_v_norm) v_norm_ = UnitNorm(config.qk_norm_form, config.head_dim_of(layer));
+}
+
+void Attention::load_gated_queries(kernels::Backend& backend, const ModelConfig& config, const TensorView& weight) {
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t to = head * config.head_dim, from = 2 * to;
+    qkv_.load_rows(backend, to, weight.rows(from, config.head_dim));
+    gate_->load_rows(backend, to, weight.rows(from + config.head_dim, config.head_dim));
+  }
+}
+
+void Attention::load_gated_query_bias(kernels::Backend& backend, const ModelConfig& config, const TensorView& bias) {
+  for (std::int64_t head = 0; head < config.n_heads; ++head) {
+    const std::int64_t to = head * config.head_dim, from = 2 * to;
+    qkv_.load_bias(backend, to, bias.rows(from, config.head_dim));
+    gate_->load_bias(backend, to, bias.rows(from + config.head_dim, config.head_dim));
+  }
 }
 
 kernels::QkvForm Attention::qkv_form(const AttentionContext& context) const {
@@ -81,25 +102,36 @@ void Attention::project(kernels::Backend& backend, const AttentionContext& conte
   backend.kv_write(context.kv, k, v, context.rows.slots);
 }
 
+kernels::AttentionForm Attention::form(const AttentionContext& context) const {
+  const ModelConfig& config = context.config;
+  return {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
+          .window = static_cast<int>(context.layer.window),
+          .soft_cap = static_cast<float>(config.attention_soft_cap),
+          .slopes = config.alibi_slopes,
+          .sinks = sinks_.values(),
+          .is_causal = config.is_causal,
+          .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)};
+}
+
 void Attention::forward(kernels::Backend& backend, const AttentionContext& context, const kernels::HalfInput& in,
                         const StepBuffers& step) const {
   const ModelConfig& config = context.config;
   const TensorView qkv = narrowed(step.qkv, config.qkv_size(context.layer));
   const TensorView heads = narrowed(step.attention, config.q_size(context.layer)), q = qkv.columns(0, heads.dim(1));
+  const auto n_heads = static_cast<int>(config.n_heads);
   if (context.layer.shares_kv() || context.layer.k_is_v || config.has_v_norm) {
     project(backend, context, prepared_rows(backend, in), step);
   } else {
     backend.project_qkv(qkv, in, qkv_form(context), context.input.rope_rows, context.kv, context.rows.slots);
   }
-  backend.attend(step.delta, heads, q, static_cast<int>(config.n_heads), context.kv, context.rows.batch,
-                 {.scale = static_cast<float>(config.attention_scale * context.layer.score_factor),
-                  .window = static_cast<int>(context.layer.window),
-                  .soft_cap = static_cast<float>(config.attention_soft_cap),
-                  .slopes = config.alibi_slopes,
-                  .sinks = sinks_.values(),
-                  .is_causal = config.is_causal,
-                  .rounded_slope_scale = static_cast<float>(config.rounded_alibi_scale)},
-                 out_.matrix(), out_.bias());
+  if (!gate_) {
+    backend.attend(step.delta, heads, q, n_heads, context.kv, context.rows.batch, form(context), out_.matrix(), out_.bias());
+    return;
+  }
+  gate_->forward(backend, step.output_gate, in.norm ? in.normed : in.x);
+  backend.attention(heads, q, n_heads, context.kv, context.rows.batch, form(context));
+  kernels::recurrent_operations(backend)->multiply_by_sigmoid(heads, step.output_gate);
+  out_.forward(backend, step.delta, heads);
 }
 
 }  // namespace lathe::engine

@@ -51,7 +51,8 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
     attention_out_norm_ = norm();
     mlp_out_norm_ = norm();
   }
-  if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
+  if (layer.mixer == LayerMixer::gated_delta_net) delta_net_.emplace(formats, config);
+  else if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
   else attention_.emplace(formats, config, layer);
   if (layer.has_experts) experts_.emplace(formats, config);
   if (!layer.has_experts || config.moe.beside_mlp) mlp_.emplace(mlp_formats(formats), config, mlp_shape(config, layer));
@@ -67,6 +68,15 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
 bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
                                     std::int64_t head) {
   if (latent_attention_) return latent_attention_->accept(backend, config, role, source, head);
+  if (delta_net_) return delta_net_->accept(backend, config, role, source);
+  if (config.has_output_gate && role == WeightRole::q) {
+    attention_->load_gated_queries(backend, config, source);
+    return true;
+  }
+  if (config.has_output_gate && role == WeightRole::q_bias) {
+    attention_->load_gated_query_bias(backend, config, source);
+    return true;
+  }
   const std::int64_t row_begin = row_begin_of(role, config, layer_);
   switch (role) {
     case WeightRole::q:
@@ -134,11 +144,15 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
 
 std::vector<Linear*> DecoderLayer::matrices_of(WeightRole role, std::int64_t expert) {
   switch (role) {
-    case WeightRole::q:
+    case WeightRole::q: return attention_->of_queries();
     case WeightRole::k:
     case WeightRole::v:
     case WeightRole::qkv: return {&attention_->qkv()};
     case WeightRole::o: return {&attention_->out()};
+    case WeightRole::delta_qkv:
+    case WeightRole::delta_z:
+    case WeightRole::delta_qkvz: return {&delta_net_->in()};
+    case WeightRole::delta_out: return {&delta_net_->out()};
     default: return is_expert_matrix(role) ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
   }
 }
@@ -153,6 +167,8 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
   const HalfInput in = input_of(config, attention_norm_, step, before);
   if (attention_) {
     attention_->forward(backend, context, in, step);
+  } else if (delta_net_) {
+    delta_net_->forward(backend, context, prepared_rows(backend, in), step);
   } else {
     latent_attention_->forward(backend, context, prepared_rows(backend, in), step);
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecoderLayer: attention and MLP, each added to the residual stream, with norms at NormPlace.
+// DecoderLayer: attention (or a recurrent layer in its place) and MLP, each added to the residual stream, with norms at
+// NormPlace.
 #pragma once
 
 #include <optional>
 
 #include "engine/model/layers/attention.h"
 #include "engine/model/layers/experts.h"
+#include "engine/model/layers/gated_delta_net.h"
 #include "engine/model/layers/latent_attention.h"
 #include "engine/model/layers/mlp.h"
 #include "engine/model/layers/norm.h"
@@ -30,7 +32,7 @@ class DecoderLayer {
   static void for_each_part(Self& self, const Visit& visit) {
     visit(self.attention_norm_, self.attention_out_norm_, self.mlp_norm_, self.mlp_out_norm_, self.attention_,
           self.latent_attention_, self.mlp_, self.experts_, self.dense_out_norm_, self.expert_norm_, self.expert_out_norm_,
-          self.per_layer_, self.scalar_);
+          self.per_layer_, self.scalar_, self.delta_net_);
   }
 
   /// Packs one tensor of the layer, as Decoder::accept does.
@@ -65,6 +67,7 @@ class DecoderLayer {
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;
   std::optional<Attention> attention_;
   std::optional<LatentAttention> latent_attention_;  ///< in place of attention_
+  std::optional<GatedDeltaNet> delta_net_;           ///< in place of attention_
   std::optional<Mlp> mlp_;
   std::optional<Experts> experts_;                            ///< in place of mlp_, or in addition (MoeConfig::beside_mlp)
   NormLayer dense_out_norm_, expert_norm_, expert_out_norm_;  ///< of layers with both

@@ -7,6 +7,7 @@
 #include "kernels/cpu/ops/coded_linear.h"
 #include "kernels/cpu/ops/e4m3_linear.h"
 #include "kernels/cpu/ops/expanded_linear.h"
+#include "kernels/cpu/ops/recurrent.h"
 #include "kernels/cpu/ops/rowwise.h"
 #include "kernels/cpu/table/by_format.h"
 
@@ -85,6 +86,11 @@ consteval OpTable make_op_table() {
       .scale = scale<V>,
       .clamp = clamp<V>,
       .soft_cap = soft_cap<V>,
+      .recurrent = {.causal_conv1d = causal_conv1d<V>,
+                    .l2_norm_heads = l2_norm_heads<V>,
+                    .norm_heads_gated = norm_heads_gated<V>,
+                    .multiply_by_sigmoid = multiply_by_sigmoid<V>,
+                    .gated_delta_rule = gated_delta_rule<V>},
       .attend = attend<V>,
       .merge_attention = merge_attention<V>,
       .read_bytes = read_bytes<V>,

@@ -26,6 +26,7 @@ class KvStorageTest : public QObject {
   void narrow_types_take_half();
   void layers_of_a_window_group_have_blocks_of_their_own();
   void a_layer_may_use_the_keys_and_values_of_another();
+  void layers_without_k_and_v_take_nothing();
   void more_than_there_is_is_an_error();
 };
 
@@ -84,6 +85,20 @@ void KvStorageTest::a_layer_may_use_the_keys_and_values_of_another() {
   QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, shared));
   // 32 numbers a token in the first layer, 24 in the second, none in the third.
   QCOMPARE(96 * storage->n_bytes(), 56 * KvStorage::n_bytes(*backend, kLayout));
+}
+
+void KvStorageTest::layers_without_k_and_v_take_nothing() {
+  const auto backend = kernels::make_reference_backend();
+  engine::KvLayers mixed = kLayout;
+  mixed.groups = {engine::kNoKv, 0, engine::kNoKv};
+  const auto storage = KvStorage::allocate(*backend, mixed);
+  QVERIFY(storage.has_value());
+  QCOMPARE(3 * storage->n_bytes(), KvStorage::n_bytes(*backend, kLayout));
+  QCOMPARE(storage->n_bytes(), KvStorage::n_bytes(*backend, mixed));
+  QCOMPARE(storage->layer(0).shape.n_blocks, 0);
+  QVERIFY(storage->layer(0).data == nullptr && storage->layer(1).data != nullptr);
+  QCOMPARE(storage->group_of(2), engine::kNoKv);
+  QVERIFY(storage->resident_bytes().has_value());
 }
 
 void KvStorageTest::more_than_there_is_is_an_error() {

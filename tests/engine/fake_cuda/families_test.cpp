@@ -3,6 +3,8 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/serve/memory_plan.h"
+#include "engine/serve/opened_model.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/support/fake_cuda/fake_device.h"
 #include "tests/support/runner_driver.h"
@@ -74,6 +76,7 @@ class FamiliesTest : public QObject {
     QTest::addColumn<bool>("is_hopper");
     QTest::addColumn<QString>("family");
     for (const std::string& name : family_names()) {
+      if (needs_recurrent_operations(name)) continue;  // refused, below
       for (const bool is_hopper : {true, false})
         QTest::newRow((name + (is_hopper ? "" : ", without wgmma")).c_str()) << is_hopper << QString::fromStdString(name);
     }
@@ -96,6 +99,24 @@ class FamiliesTest : public QObject {
       const double error = dtype == Dtype::f32 ? errors.back() : errors[errors.size() / 2];
       QVERIFY2(error <= (dtype == Dtype::f32 ? 1e-4 : 4e-2), std::to_string(error).c_str());
     }
+  }
+
+  void recurrent_layers_are_refused_by_their_name() {
+    FakeDevice::instance().begin({});
+    const kernels::cuda::CudaBackend device(1);
+    int n_refused = 0;
+    for (const std::string& name : family_names()) {
+      if (!needs_recurrent_operations(name)) continue;
+      const auto model = engine::open_model(family_path(name));
+      QVERIFY(model.has_value());
+      const auto plan = engine::plan_memory(device, model->config, model->plan.stored, {}, std::nullopt);
+      QVERIFY(!plan.has_value());
+      QCOMPARE(plan.error().where, std::string("device"));
+      QVERIFY2(plan.error().message.find("recurrent layers (gated delta net), which run on processors") != std::string::npos,
+               plan.error().message.c_str());
+      ++n_refused;
+    }
+    QVERIFY(n_refused >= 7);
   }
 };
 

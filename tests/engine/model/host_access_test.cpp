@@ -120,6 +120,7 @@ class HostAccessTest : public QObject {
     QTest::addColumn<QString>("family");
     QTest::addColumn<bool>("hides_experts");
     for (const std::string& name : family_names()) {
+      if (needs_recurrent_operations(name)) continue;  // the backend of this test has none
       QTest::newRow(name.c_str()) << QString::fromStdString(name) << false;
       if (has_experts(name)) QTest::newRow((name + ", experts by the host").c_str()) << QString::fromStdString(name) << true;
     }

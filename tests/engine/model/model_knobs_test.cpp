@@ -30,6 +30,7 @@ class ModelKnobsTest : public QObject {
  private Q_SLOTS:
   void every_family_has_the_same_names();
   void numbers_of_attention();
+  void recurrent_layers_and_their_state();
   void ropes_say_what_their_scaling_reads();
   void layers_are_told_one_by_one();
   void experts_and_latent_attention();
@@ -53,10 +54,22 @@ void ModelKnobsTest::every_family_has_the_same_names() {
     const OrderedJson knobs = knobs_of_family(family.name);
     QCOMPARE(names(knobs), expected);
     const auto n_layers = read_model_config(read_json_file(family_path(family.name) + "/config.json"))->n_layers;
-    for (const char* list : {"rope_of_layers", "window_of_layers", "score_factor_of_layers"}) {
+    for (const char* list : {"rope_of_layers", "window_of_layers", "score_factor_of_layers", "mixer_of_layers"}) {
       QCOMPARE(static_cast<std::int64_t>(knobs[list].size()), n_layers);
     }
   }
+}
+
+void ModelKnobsTest::recurrent_layers_and_their_state() {
+  const OrderedJson qwen = knobs_of_family("qwen3-5-uneven");
+  QCOMPARE(dumped(qwen["mixer_of_layers"]),
+           std::string(R"(["gated_delta_net","gated_delta_net","attention","gated_delta_net","gated_delta_net"])"));
+  QVERIFY(qwen["output_gate"] == true && qwen["norm"]["plus_one"] == true);
+  const OrderedJson& net = qwen["gated_delta_net"];
+  QVERIFY(net["key_heads"] == 3 && net["heads"] == 9 && net["key_dim"] == 10 && net["value_dim"] == 14);
+  QCOMPARE(net["state_values"].get<int>(), 9 * 10 * 14 + 2 * (2 * 30 + 126));
+  const OrderedJson llama = knobs_of_family("llama");
+  QVERIFY(llama["gated_delta_net"].is_null() && llama["output_gate"] == false);
 }
 
 void ModelKnobsTest::numbers_of_attention() {

@@ -70,12 +70,12 @@ void WrappedTextTest::the_text_may_have_other_names() {
 }
 
 void WrappedTextTest::a_text_of_an_unread_family_is_refused_by_its_missing_part() {
-  const std::string missing = "Qwen3_5ForConditionalGeneration is not read: it needs recurrent layers (gated delta net)";
-  const Json text = {{"model_type", "qwen3_5_text"}};
+  const std::string missing = "Zamba2ForConditionalGeneration is not read: it needs recurrent layers (Mamba 2)";
+  const Json text = {{"model_type", "zamba2_text"}};
   const Error wrapped = refusal_of(read_model_config(
-      {{"architectures", {"Qwen3_5ForConditionalGeneration"}}, {"model_type", "qwen3_5"}, {"text_config", text}}));
+      {{"architectures", {"Zamba2ForConditionalGeneration"}}, {"model_type", "zamba2"}, {"text_config", text}}));
   QCOMPARE(wrapped.message, missing);
-  QCOMPARE(refusal_of(read_model_config({{"architectures", {"Qwen3_5ForConditionalGeneration"}}})).message, missing);
+  QCOMPARE(refusal_of(read_model_config({{"architectures", {"Zamba2ForConditionalGeneration"}}})).message, missing);
   // PaliGemma's text is Gemma, which sees what is behind a token.
   const Error other = refusal_of(read_model_config({{"architectures", {"PaliGemmaForConditionalGeneration"}},
                                                     {"model_type", "paligemma"},
@@ -90,6 +90,9 @@ void WrappedTextTest::towers_are_left_out_and_listed_data() {
   QTest::newRow("at the top level") << "qwen2-5-vl"
                                     << "Qwen2_5_VLForConditionalGeneration"
                                     << "visual (";
+  QTest::newRow("with recurrent layers") << "qwen3-5-vl"
+                                         << "Qwen3_5ForConditionalGeneration"
+                                         << "model.visual (";
   QTest::newRow("inside of model") << "qwen3-vl"
                                    << "Qwen3VLForConditionalGeneration"
                                    << "model.visual (";
