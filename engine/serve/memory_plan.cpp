@@ -53,15 +53,17 @@ class MemoryPlanner {
  private:
   RunnerLimits& limits() { return plan_.limits; }
 
+  std::string_view missing_part() const {
+    if (config_.delta_net.exists()) return "recurrent layers (gated delta net)";
+    return config_.short_conv.exists() ? "short convolutions in place of attention" : "a gate on the output of attention";
+  }
+
   /// Errors: invalid_argument if the device does not have the operations of the model's layers.
   Result<void> check_layers() const {
     if (!needs_recurrent_operations(config_) || kernels::recurrent_operations(backend_) != nullptr) return {};
-    return refuse(
-        fmt::format(
-            "{} has {}, which run on processors so far, and not on device {}: use device cpu", config_.architecture->name,
-            config_.has_recurrent_layers() ? "recurrent layers (gated delta net)" : "a gate on the output of attention",
-            backend_.info().name),
-        "device");
+    return refuse(fmt::format("{} has {}, which run on processors so far, and not on device {}: use device cpu",
+                              config_.architecture->name, missing_part(), backend_.info().name),
+                  "device");
   }
 
   void choose_budget() {

@@ -42,6 +42,8 @@ void fill(Json& config, const char* key, const Json& value) {
 void complete_gemma2(Json& config) { scale_scores(config, 46); }
 void complete_gemma3(Json& config) { scale_scores(config, 62); }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
+/// Files have the width of the MLP itself.
+void complete_lfm2(Json& config) { config["block_auto_adjust_ff_dim"] = false; }
 void complete_qwen3_next(Json& config) {
   const std::int64_t n_heads = std::max<std::int64_t>(1, whole(config, "linear_num_value_heads"));
   config["linear_value_head_dim"] = whole(config, "linear_value_size") / n_heads;

@@ -11,6 +11,7 @@
 #include "engine/model/layers/latent_attention.h"
 #include "engine/model/layers/mlp.h"
 #include "engine/model/layers/norm.h"
+#include "engine/model/layers/short_conv.h"
 #include "engine/model/weight_plan.h"
 
 namespace lathe::engine {
@@ -30,7 +31,7 @@ class DecoderLayer {
   template <class Self, class Visit>
   static void for_each_part(Self& self, const Visit& visit) {
     visit(self.attention_norm_, self.attention_out_norm_, self.mlp_norm_, self.mlp_out_norm_, self.attention_,
-          self.latent_attention_, self.mlp_, self.experts_, self.delta_net_);
+          self.latent_attention_, self.mlp_, self.experts_, self.delta_net_, self.short_conv_);
   }
 
   /// Packs one tensor of the layer, as Decoder::accept does.
@@ -58,6 +59,7 @@ class DecoderLayer {
   std::optional<Attention> attention_;
   std::optional<LatentAttention> latent_attention_;  ///< in place of attention_
   std::optional<GatedDeltaNet> delta_net_;           ///< in place of attention_
+  std::optional<ShortConv> short_conv_;              ///< in place of attention_
   std::optional<Mlp> mlp_;
   std::optional<Experts> experts_;  ///< in place of mlp_
 };
