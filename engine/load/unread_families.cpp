@@ -42,8 +42,6 @@ constexpr std::array kFamilies = {
     UnreadFamily{"jamba", "jamba", kMamba1},
     UnreadFamily{"kimi_linear", "kimi-linear", kKda},
     UnreadFamily{"laguna", "laguna", kOutputGate},
-    UnreadFamily{"lfm2", "lfm2", kShortConvolution},
-    UnreadFamily{"lfm2_moe", "lfm2moe", kShortConvolution},
     UnreadFamily{"lfm3", "", kShortConvolution},
     UnreadFamily{"llama4", "llama4", "attention in chunks"},
     UnreadFamily{"mamba", "mamba", kMamba1},

@@ -66,6 +66,12 @@ enum class WeightRole : std::uint8_t {
   delta_dt_bias,  ///< added to `delta_a`
   delta_norm,     ///< of each head's output, before the gate
   delta_out,
+  short_conv_in,  ///< to b, c and x of a short convolution
+  short_conv_in_bias,
+  short_conv,  ///< as delta_conv
+  short_conv_bias,
+  short_conv_out,
+  short_conv_out_bias,
   mlp_norm,  ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,

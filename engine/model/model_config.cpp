@@ -26,7 +26,12 @@ void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
-  if (!config.has_recurrent_layers()) config.delta_net = {};
+  const auto has_mixer = [&](LayerMixer mixer) {
+    return std::any_of(config.layers.begin(), config.layers.end(),
+                       [&](const LayerConfig& layer) { return layer.mixer == mixer; });
+  };
+  if (!has_mixer(LayerMixer::gated_delta_net)) config.delta_net = {};
+  if (!has_mixer(LayerMixer::short_conv)) config.short_conv = {};
   if (!config.has_experts()) config.moe = {};  // drops the family's defaults where no layer has experts
 }
 

@@ -15,6 +15,7 @@
 #include "engine/model/moe_config.h"
 #include "engine/model/per_layer_config.h"
 #include "engine/model/rope_config.h"
+#include "engine/model/short_conv_config.h"
 
 namespace lathe::engine {
 
@@ -52,8 +53,9 @@ enum class QkNorm : std::uint8_t {
 
 /// The part of a layer in which tokens read of earlier ones.
 enum class LayerMixer : std::uint8_t {
-  attention,       ///< keeps K and V of each token
-  gated_delta_net  ///< keeps a state of fixed size of each sequence
+  attention,        ///< keeps K and V of each token
+  gated_delta_net,  ///< keeps a state of fixed size of each sequence
+  short_conv        ///< keeps the last rows before a convolution
 };
 
 struct LayerConfig {
@@ -102,7 +104,8 @@ struct ModelConfig {
   bool has_sinks = false;
   bool has_output_gate = false;  ///< q_proj has rows of a gate behind each head's; its sigmoid multiplies attention's output
 
-  DeltaNetConfig delta_net;  ///< of the layers with LayerMixer::gated_delta_net
+  DeltaNetConfig delta_net;    ///< of the layers with LayerMixer::gated_delta_net
+  ShortConvConfig short_conv;  ///< of the layers with LayerMixer::short_conv
 
   LatentConfig latent;  ///< in place of separate Q, K and V; n_kv_heads is then 1, and head_dim the width of a cached token
 
@@ -156,6 +159,10 @@ struct ModelConfig {
   std::vector<std::int64_t> shorter_windows(std::int64_t context) const;
   bool has_experts() const;           ///< true if any layer has
   bool has_recurrent_layers() const;  ///< true if any layer keeps a state in place of K and V
+  /// What a recurrent layer keeps of a sequence. Requires: layer.is_recurrent().
+  kernels::StateShape state_of(const LayerConfig& layer) const {
+    return layer.mixer == LayerMixer::short_conv ? short_conv.state(hidden_size) : delta_net.state();
+  }
   bool is_parallel() const { return residual != Residual::sequential; }
   bool projects_embeddings() const { return embedding_size != hidden_size; }
 };

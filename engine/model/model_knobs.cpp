@@ -34,7 +34,8 @@ constexpr std::array kRouterScores = {
     Name<RouterScore>{RouterScore::softmax, "softmax"}, Name<RouterScore>{RouterScore::softmax_chosen, "softmax_chosen"},
     Name<RouterScore>{RouterScore::sigmoid, "sigmoid"}, Name<RouterScore>{RouterScore::sparse_mixer, "sparse_mixer"}};
 constexpr std::array kMixers = {Name<LayerMixer>{LayerMixer::attention, "attention"},
-                                Name<LayerMixer>{LayerMixer::gated_delta_net, "gated_delta_net"}};
+                                Name<LayerMixer>{LayerMixer::gated_delta_net, "gated_delta_net"},
+                                Name<LayerMixer>{LayerMixer::short_conv, "short_conv"}};
 constexpr std::array kGroupScores = {Name<GroupScore>{GroupScore::largest, "largest"},
                                      Name<GroupScore>{GroupScore::best_two, "best_two"}};
 
@@ -251,6 +252,7 @@ constexpr std::array kKnobs = {
            return by_layer(config, [](const LayerConfig& layer) { return OrderedJson(name_in(kMixers, layer.mixer)); });
          }},
     Knob{"gated_delta_net", delta_net_json},
+    Knob{"short_conv_kernel", [](const ModelConfig& config) { return unless_zero(config.short_conv.kernel); }},
     Knob{"activation", [](const ModelConfig& config) { return OrderedJson(name_in(kActivations, config.activation)); }},
     Knob{"gated_mlp", [](const ModelConfig& config) { return OrderedJson(config.is_gated); }},
     Knob{"experts", experts_json},

@@ -56,6 +56,8 @@ constexpr std::array kClassSizes = {
     ClassSizes{"qwen3_next", 151936, 2048, 5632, 48, 16},
     ClassSizes{"qwen3_5_text", 248320, 4096, 12288, 32, 16},
     ClassSizes{"qwen3_5_moe_text", 248320, 2048, 512, 40, 16},
+    ClassSizes{"lfm2", 65536, 2560, 12288, 32, 32},
+    ClassSizes{"lfm2_moe", 65536, 2048, 7168, 32, 32},
 };
 
 /// The text family of a larger model whose config does not name it.
@@ -79,6 +81,7 @@ constexpr std::array kUsualTexts = {
     UsualText{"qwen2_audio", "qwen2"},
     UsualText{"qwen2_vl", "qwen2_vl_text"},
     UsualText{"qwen2_5_vl", "qwen2_5_vl_text"},
+    UsualText{"lfm2_vl", "lfm2"},
     UsualText{"qwen3_5", "qwen3_5_text"},
     UsualText{"qwen3_5_moe", "qwen3_5_moe_text"},
     UsualText{"qwen3_vl", "qwen3_vl_text"},

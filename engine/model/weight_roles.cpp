@@ -27,10 +27,14 @@ constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spel
 
 /// True for tensors that layers of one mixer have and others have not.
 bool is_of_delta_net(WeightRole role) { return role >= WeightRole::delta_qkv && role <= WeightRole::delta_out; }
+bool is_of_short_conv(WeightRole role) {
+  return role >= WeightRole::short_conv_in && role <= WeightRole::short_conv_out_bias;
+}
 bool is_of_attention(WeightRole role) { return role >= WeightRole::q && role <= WeightRole::latent_head_v; }
 
 bool has_mixer_of(WeightRole role, const LayerConfig& layer) {
   if (is_of_delta_net(role)) return layer.mixer == LayerMixer::gated_delta_net;
+  if (is_of_short_conv(role)) return layer.mixer == LayerMixer::short_conv;
   return !is_of_attention(role) || layer.mixer == LayerMixer::attention;
 }
 
@@ -84,6 +88,17 @@ std::vector<std::int64_t> shape_of_delta_net(WeightRole role, const ModelConfig&
     case WeightRole::delta_norm: return {net.value_dim};
     case WeightRole::delta_out: return {hidden, net.v_size()};
     default: return {};
+  }
+}
+
+std::vector<std::int64_t> shape_of_short_conv(WeightRole role, const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size;
+  switch (role) {
+    case WeightRole::short_conv_in: return {3 * hidden, hidden};
+    case WeightRole::short_conv_in_bias: return {3 * hidden};
+    case WeightRole::short_conv: return {hidden, config.short_conv.kernel};
+    case WeightRole::short_conv_out: return {hidden, hidden};
+    default: return {hidden};
   }
 }
 
@@ -206,6 +221,9 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::k_bias: return config.qkv_bias && !own.shares_kv();
     case WeightRole::v_bias: return config.qkv_bias && !own.shares_kv() && !own.k_is_v;
     case WeightRole::o_bias: return config.attention_out_bias;
+    case WeightRole::short_conv_in_bias:
+    case WeightRole::short_conv_bias:
+    case WeightRole::short_conv_out_bias: return config.short_conv.has_bias;
     case WeightRole::gate: return has_mlp && config.is_gated;
     case WeightRole::up:
     case WeightRole::down:
@@ -304,8 +322,10 @@ std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config, s
     case WeightRole::gate_bias:
     case WeightRole::up_bias: return {inner};
     case WeightRole::gate_up_bias: return {2 * inner};
-    default: return is_of_delta_net(role) ? shape_of_delta_net(role, config) : shape_of_experts(role, config);
+    default: break;
   }
+  if (is_of_delta_net(role)) return shape_of_delta_net(role, config);
+  return is_of_short_conv(role) ? shape_of_short_conv(role, config) : shape_of_experts(role, config);
 }
 
 std::string_view pattern_of(WeightRole role, const Architecture& architecture) {
@@ -343,9 +363,11 @@ std::optional<MatrixPart> part_of(WeightRole role) {
     case WeightRole::latent_head_v:
     case WeightRole::delta_qkv:
     case WeightRole::delta_z:
-    case WeightRole::delta_qkvz: return MatrixPart::attention_in;
+    case WeightRole::delta_qkvz:
+    case WeightRole::short_conv_in: return MatrixPart::attention_in;
     case WeightRole::o:
-    case WeightRole::delta_out: return MatrixPart::attention_out;
+    case WeightRole::delta_out:
+    case WeightRole::short_conv_out: return MatrixPart::attention_out;
     case WeightRole::gate:
     case WeightRole::up:
     case WeightRole::gate_up: return MatrixPart::mlp_in;

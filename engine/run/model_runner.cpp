@@ -49,7 +49,7 @@ StateLayers state_layout(const ModelConfig& config, int n_slots) {
   StateLayers layout{.n_slots = n_slots};
   if (!config.has_recurrent_layers()) return layout;
   for (const LayerConfig& layer : config.layers) {
-    layout.shapes.push_back(layer.is_recurrent() ? std::optional(config.delta_net.state()) : std::nullopt);
+    layout.shapes.push_back(layer.is_recurrent() ? std::optional(config.state_of(layer)) : std::nullopt);
   }
   return layout;
 }

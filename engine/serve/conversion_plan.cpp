@@ -96,7 +96,8 @@ class FolderPlanner : public Planner {
 
   void add(const PlannedWeight& weight, std::string name, WeightFormat format) {
     std::vector<std::int64_t> shape = stored_shape(weight.usual, shape_of(weight.role, model_.config, weight.layer));
-    if (weight.role == WeightRole::delta_conv) shape.insert(shape.begin() + 1, 1);  // as a depthwise convolution has it
+    const bool is_conv = weight.role == WeightRole::delta_conv || weight.role == WeightRole::short_conv;
+    if (is_conv) shape.insert(shape.begin() + 1, 1);  // as a depthwise convolution has it
     std::vector<std::int64_t> whole;
     if (weight.tensor->is_of_stack) whole = stacked(weight.role, shape);
     plan_.parts.push_back({.tensor = {std::move(name), dtype_of(weight), std::move(shape)},

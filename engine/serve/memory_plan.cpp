@@ -63,8 +63,10 @@ class MemoryPlanner {
     else if (config_.has_v_norm) missing = "a norm of V";
     else if (config_.per_layer.exists()) missing = "per-layer embeddings";
     else if (config_.moe.beside_mlp) missing = "experts in addition to an MLP";
-    else if (config_.has_recurrent_layers() && !has_recurrent_operations) missing = "recurrent layers (gated delta net)";
-    else if (config_.has_output_gate && !has_recurrent_operations) missing = "a gate on the output of attention";
+    else if (!needs_recurrent_operations(config_) || has_recurrent_operations) return {};
+    else if (config_.delta_net.exists()) missing = "recurrent layers (gated delta net)";
+    else if (config_.short_conv.exists()) missing = "short convolutions in place of attention";
+    else missing = "a gate on the output of attention";
     if (missing.empty()) return {};
     return refuse(fmt::format("{} needs {}, which device {} does not compute: use device cpu", config_.architecture->name,
                               missing, backend_.info().name),

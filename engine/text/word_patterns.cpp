@@ -84,6 +84,7 @@ constexpr std::array kPatterns = {
     WordPattern{.name = "llama-bpe", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "llama3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "llama-v3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "lfm2", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "falcon3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "pixtral", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "dbrx", .expressions = kLlama3},

@@ -82,6 +82,8 @@ class RecurrentOperations {
   virtual void norm_heads_gated(const TensorView& x, std::int64_t n_heads, const Norm& norm, const TensorView& gate) = 0;
   /// x [M, n] = x * sigmoid(gate), elementwise.
   virtual void multiply_by_sigmoid(const TensorView& x, const TensorView& gate) = 0;
+  /// x [M, n] = x * y, elementwise.
+  virtual void multiply(const TensorView& x, const TensorView& y) = 0;
 };
 
 /// A Backend that also has the operations of recurrent layers.

@@ -177,12 +177,13 @@ void CpuRecurrent::norm_heads_gated(const TensorView& x, std::int64_t n_heads, c
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.norm_heads_gated(args, begin, end); });
 }
 
-void CpuRecurrent::multiply_by_sigmoid(const TensorView& x, const TensorView& gate) {
+void CpuRecurrent::combine(const TensorView& x, const TensorView& gate,
+                           void (*op)(const HeadsArgs&, std::int64_t, std::int64_t)) {
   LATHE_CHECK(is_rows_of_f32(x) && is_rows_of_f32(gate) && gate.dim(1) == x.dim(1) && gate.dim(0) == x.dim(0));
   HeadsArgs args = heads_args(x, 1);
   args.gate = gate.as<const float>();
   args.gate_stride = gate.strides[0];
-  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.multiply_by_sigmoid(args, begin, end); });
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { op(args, begin, end); });
 }
 
 RecurrentOperations* recurrent_operations(Backend& backend) {

@@ -20,9 +20,13 @@ class CpuRecurrent final : public RecurrentOperations {
   void gated_delta_rule(const TensorView& out, const TensorView& qkv, const TensorView& gates, const DeltaForm& form,
                         const StateLayer& layer, const RecurrentBatch& batch) override;
   void norm_heads_gated(const TensorView& x, std::int64_t n_heads, const Norm& norm, const TensorView& gate) override;
-  void multiply_by_sigmoid(const TensorView& x, const TensorView& gate) override;
+  void multiply_by_sigmoid(const TensorView& x, const TensorView& gate) override {
+    combine(x, gate, ops_.multiply_by_sigmoid);
+  }
+  void multiply(const TensorView& x, const TensorView& y) override { combine(x, y, ops_.multiply); }
 
  private:
+  void combine(const TensorView& x, const TensorView& gate, void (*op)(const HeadsArgs&, std::int64_t, std::int64_t));
   /// Calls body(row_begin, row_end) over all rows.
   template <class Body>
   void for_rows(std::int64_t n_rows, std::int64_t row_elements, const Body& body);

@@ -100,6 +100,8 @@ void complete_gemma4(Json& config) {
   fill(config, "num_kv_shared_layers", 0);
 }
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
+/// Files have the width of the MLP itself.
+void complete_lfm2(Json& config) { config["block_auto_adjust_ff_dim"] = false; }
 void complete_qwen3_next(Json& config) {
   const std::int64_t n_heads = std::max<std::int64_t>(1, whole(config, "linear_num_value_heads"));
   config["linear_value_head_dim"] = whole(config, "linear_value_size") / n_heads;

@@ -107,6 +107,7 @@ class ConfigMaker {
       }
       case Kind::layer_types: return read_layer_types(key, "sliding_attention");
       case Kind::recurrent: return read_layer_types(key, "linear_attention");
+      case Kind::kv_heads: return read_kv_heads(key);
       case Kind::router_score: return read_router_score(key);
       case Kind::rows: return read_rows(key);
       case Kind::has_tensor: place(key) = has_tensor(key.gguf) || place(key) == true; return {};
@@ -122,6 +123,21 @@ class ConfigMaker {
     Json types = Json::array();
     for (const bool is_it : is_marked) types.push_back(is_it ? marked : "full_attention");
     place(key) = std::move(types);
+    return {};
+  }
+
+  Result<void> read_kv_heads(const GgufKey& key) {
+    LATHE_TRY(const std::vector<std::int64_t> heads, header_.integers(path(key.gguf)));
+    if (heads.empty()) return refuse("is missing", path(key.gguf));
+    Json types = Json::array();
+    const std::int64_t most = *std::max_element(heads.begin(), heads.end());
+    for (const std::int64_t n : heads) {
+      if (n != 0 && n != most)
+        return refuse(fmt::format("got {} and {}: layers differ in KV heads", n, most), path(key.gguf));
+      types.push_back(n == 0 ? "conv" : "full_attention");
+    }
+    place(key) = most;
+    config_["layer_types"] = std::move(types);
     return {};
   }
 

@@ -24,6 +24,7 @@ struct GgufKey {
     flag,            ///< true or false
     layer_types,     ///< a list with true for each sliding-window layer
     recurrent,       ///< a list with true for each recurrent layer
+    kv_heads,        ///< a list of KV heads, with 0 for each layer of short convolution: layer_types as well
     has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
     rows,            ///< the row count of the tensor of that name
     router_score,    ///< how router logits become scores: a number in GGUF, a name in config.json

@@ -241,6 +241,26 @@ inline constexpr std::array kDeltaNetNames = {
     GgufName{"ssm_out.", "linear_attn.out_proj."},
 };
 
+inline constexpr std::array kLfm2Ends = {GgufName{"token_embd_norm.", "model.embedding_norm."}};
+inline constexpr std::array kLfm2Names = {
+    GgufName{"attn_norm.", "operator_norm."},
+    GgufName{"ffn_norm.", "ffn_norm."},
+    GgufName{"attn_q_norm.", "self_attn.q_layernorm."},
+    GgufName{"attn_k_norm.", "self_attn.k_layernorm."},
+    GgufName{"attn_output.", "self_attn.out_proj."},
+    GgufName{"shortconv.conv.", "conv.conv."},
+    GgufName{"shortconv.in_proj.", "conv.in_proj."},
+    GgufName{"shortconv.out_proj.", "conv.out_proj."},
+    GgufName{"ffn_gate.", "feed_forward.w1."},
+    GgufName{"ffn_up.", "feed_forward.w3."},
+    GgufName{"ffn_down.", "feed_forward.w2."},
+    GgufName{"ffn_gate_inp.", "feed_forward.gate."},
+    GgufName{"exp_probs_b.bias", "feed_forward.expert_bias"},
+    GgufName{"ffn_gate_exps.", "feed_forward.experts.{}.w1."},
+    GgufName{"ffn_up_exps.", "feed_forward.experts.{}.w3."},
+    GgufName{"ffn_down_exps.", "feed_forward.experts.{}.w2."},
+};
+
 inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_gate_inp.", "mlp.gate."},
     GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},

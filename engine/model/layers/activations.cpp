@@ -29,7 +29,7 @@ struct Part {
   Place place = Place::device;
 };
 
-std::array<Part, 24> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<Part, 29> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
   const std::int64_t dense_width = config.moe.beside_mlp ? config.hidden_size : 0;
@@ -48,6 +48,7 @@ std::array<Part, 24> parts_of(const ModelConfig& config, std::int64_t max_rows, 
        {&StepBuffers::delta_in, max_rows, net.qkv_size() + net.v_size()},
        {&StepBuffers::delta_gates, max_rows, 2 * net.n_heads},
        {&StepBuffers::delta_out, max_rows, net.v_size()},
+       {&StepBuffers::conv_in, max_rows, config.short_conv.exists() ? 3 * config.hidden_size : 0},
        {&StepBuffers::router_logits, max_rows, config.moe.n_experts, Place::shared},
        {&StepBuffers::routed, max_rows, 2 * config.moe.top_k},
        {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, Place::host},
@@ -123,11 +124,11 @@ std::optional<std::int64_t> Activations::resident_bytes() const {
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view :
-       {&step.residual,       &step.normed,      &step.delta,     &step.qkv,          &step.attention,  &step.q_a_proj,
-        &step.heads,          &step.output_gate, &step.delta_in,  &step.delta_gates,  &step.delta_out,  &step.embedded,
-        &step.router_logits,  &step.routed,      &step.chosen,    &step.expert_in,    &step.expert_out, &step.expert_rows,
-        &step.expert_weights, &step.shared_gate, &step.dense_out, &step.token_inputs, &step.token_proj, &step.token_gate}) {
+  for (TensorView* view : {&step.residual,    &step.normed,    &step.delta,        &step.qkv,           &step.attention,
+                           &step.q_a_proj,    &step.heads,     &step.output_gate,  &step.delta_in,      &step.delta_gates,
+                           &step.delta_out,   &step.conv_in,   &step.embedded,     &step.router_logits, &step.routed,
+                           &step.chosen,      &step.expert_in, &step.expert_out,   &step.expert_rows,   &step.expert_weights,
+                           &step.shared_gate, &step.dense_out, &step.token_inputs, &step.token_proj,    &step.token_gate}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

@@ -29,6 +29,7 @@ struct StepBuffers {
   kernels::TensorView delta_in;        ///< [M, qkv_size + v_size], Q, K, V and the gate; of gated delta net, else of width 0
   kernels::TensorView delta_gates;     ///< [M, 2 n_heads]; as delta_in
   kernels::TensorView delta_out;       ///< [M, v_size]; as delta_in
+  kernels::TensorView conv_in;         ///< [M, 3 H] of short convolutions, else of width 0
   kernels::TensorView router_logits;   ///< [M, n_experts]; this and the next seven are of width 0 without experts
   kernels::TensorView routed;          ///< [M, 2 top_k], the experts of Backend::route()
   kernels::TensorView chosen;          ///< [M, 2 top_k], top_k elements of type Chosen

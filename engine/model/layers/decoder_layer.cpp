@@ -52,6 +52,7 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
     mlp_out_norm_ = norm();
   }
   if (layer.mixer == LayerMixer::gated_delta_net) delta_net_.emplace(formats, config);
+  else if (layer.mixer == LayerMixer::short_conv) short_conv_.emplace(formats, config);
   else if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
   else attention_.emplace(formats, config, layer);
   if (layer.has_experts) experts_.emplace(formats, config);
@@ -69,6 +70,7 @@ bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config,
                                     std::int64_t head) {
   if (latent_attention_) return latent_attention_->accept(backend, config, role, source, head);
   if (delta_net_) return delta_net_->accept(backend, config, role, source);
+  if (short_conv_) return short_conv_->accept(backend, role, source);
   if (config.has_output_gate && role == WeightRole::q) {
     attention_->load_gated_queries(backend, config, source);
     return true;
@@ -153,6 +155,8 @@ std::vector<Linear*> DecoderLayer::matrices_of(WeightRole role, std::int64_t exp
     case WeightRole::delta_z:
     case WeightRole::delta_qkvz: return {&delta_net_->in()};
     case WeightRole::delta_out: return {&delta_net_->out()};
+    case WeightRole::short_conv_in: return {&short_conv_->in()};
+    case WeightRole::short_conv_out: return {&short_conv_->out()};
     default: return is_expert_matrix(role) ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
   }
 }
@@ -169,6 +173,8 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
     attention_->forward(backend, context, in, step);
   } else if (delta_net_) {
     delta_net_->forward(backend, context, prepared_rows(backend, in), step);
+  } else if (short_conv_) {
+    short_conv_->forward(backend, context, prepared_rows(backend, in), step);
   } else {
     latent_attention_->forward(backend, context, prepared_rows(backend, in), step);
   }

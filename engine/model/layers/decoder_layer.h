@@ -12,6 +12,7 @@
 #include "engine/model/layers/mlp.h"
 #include "engine/model/layers/norm.h"
 #include "engine/model/layers/per_layer_gate.h"
+#include "engine/model/layers/short_conv.h"
 #include "engine/model/weight_plan.h"
 
 namespace lathe::engine {
@@ -32,7 +33,7 @@ class DecoderLayer {
   static void for_each_part(Self& self, const Visit& visit) {
     visit(self.attention_norm_, self.attention_out_norm_, self.mlp_norm_, self.mlp_out_norm_, self.attention_,
           self.latent_attention_, self.mlp_, self.experts_, self.dense_out_norm_, self.expert_norm_, self.expert_out_norm_,
-          self.per_layer_, self.scalar_, self.delta_net_);
+          self.per_layer_, self.scalar_, self.delta_net_, self.short_conv_);
   }
 
   /// Packs one tensor of the layer, as Decoder::accept does.
@@ -68,6 +69,7 @@ class DecoderLayer {
   std::optional<Attention> attention_;
   std::optional<LatentAttention> latent_attention_;  ///< in place of attention_
   std::optional<GatedDeltaNet> delta_net_;           ///< in place of attention_
+  std::optional<ShortConv> short_conv_;              ///< in place of attention_
   std::optional<Mlp> mlp_;
   std::optional<Experts> experts_;                            ///< in place of mlp_, or in addition (MoeConfig::beside_mlp)
   NormLayer dense_out_norm_, expert_norm_, expert_out_norm_;  ///< of layers with both

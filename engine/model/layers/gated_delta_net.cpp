@@ -2,7 +2,6 @@
 #include "engine/model/layers/gated_delta_net.h"
 
 #include <cmath>
-#include <vector>
 
 namespace lathe::engine {
 
@@ -56,20 +55,6 @@ void GatedDeltaNet::load_by_key_head(Backend& backend, const DeltaNetConfig& net
   }
 }
 
-void GatedDeltaNet::load_conv(Backend& backend, const TensorView& source) {
-  const std::int64_t n_taps = conv_.view().dim(0), n_channels = conv_.view().dim(1);
-  std::vector<float> by_channel(static_cast<std::size_t>(n_taps * n_channels));
-  TensorView wide = source;
-  wide.data = by_channel.data();
-  wide.dtype = Dtype::f32;
-  copy_converted(backend, wide, source);
-  for (std::int64_t c = 0; c < n_channels; ++c) {
-    for (std::int64_t j = 0; j < n_taps; ++j) {
-      conv_.view().row<float>(j)[c] = by_channel[static_cast<std::size_t>(c * n_taps + j)];
-    }
-  }
-}
-
 void GatedDeltaNet::load_decay_rate(Backend& backend, const TensorView& a_log) {
   copy_converted(backend, decay_rate_.view(), a_log);
   auto* const rates = decay_rate_.view().as<float>();
@@ -87,7 +72,7 @@ bool GatedDeltaNet::accept(Backend& backend, const ModelConfig& config, WeightRo
     case WeightRole::delta_a: gates_.load_rows(backend, net.n_heads, source); return true;
     case WeightRole::delta_qkvz:
     case WeightRole::delta_ba: load_by_key_head(backend, net, source); return true;
-    case WeightRole::delta_conv: load_conv(backend, source); return true;
+    case WeightRole::delta_conv: copy_transposed(backend, conv_.view(), source); return true;
     case WeightRole::delta_a_log: load_decay_rate(backend, source); return true;
     case WeightRole::delta_dt_bias: copy_converted(backend, dt_bias_.view(), source); return true;
     case WeightRole::delta_norm: norm_.load_weight(backend, source); return true;

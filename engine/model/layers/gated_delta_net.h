@@ -37,7 +37,6 @@ class GatedDeltaNet {
 
  private:
   void load_by_key_head(kernels::Backend& backend, const DeltaNetConfig& net, const kernels::TensorView& source);
-  void load_conv(kernels::Backend& backend, const kernels::TensorView& source);
   void load_decay_rate(kernels::Backend& backend, const kernels::TensorView& a_log);
 
   Linear in_, gates_;

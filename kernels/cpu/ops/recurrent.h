@@ -89,6 +89,17 @@ void multiply_by_sigmoid(const HeadsArgs& args, std::int64_t row_begin, std::int
   }
 }
 
+template <class V>
+void multiply_rows(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    float* const x = args.x + m * args.x_stride;
+    const float* const y = args.gate + m * args.gate_stride;
+    for_each_vector<V>(args.n_heads * args.head_dim, [&](std::int64_t i, auto n) {
+      V::store_n(x + i, V::mul(V::load_n(x + i, n), V::load_n(y + i, n)), n);
+    });
+  }
+}
+
 /// kStateColumns columns of one head's matrix S over the rows of an item. Each column is by itself: what S^T k and S^T q add
 /// are chains over the rows of S in ascending order, whatever the number of lanes.
 template <class V>

@@ -90,6 +90,7 @@ consteval OpTable make_op_table() {
                     .l2_norm_heads = l2_norm_heads<V>,
                     .norm_heads_gated = norm_heads_gated<V>,
                     .multiply_by_sigmoid = multiply_by_sigmoid<V>,
+                    .multiply = multiply_rows<V>,
                     .gated_delta_rule = gated_delta_rule<V>},
       .attend = attend<V>,
       .merge_attention = merge_attention<V>,

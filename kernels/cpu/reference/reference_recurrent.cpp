@@ -136,4 +136,10 @@ void ReferenceRecurrent::multiply_by_sigmoid(const TensorView& x, const TensorVi
   }
 }
 
+void ReferenceRecurrent::multiply(const TensorView& x, const TensorView& y) {
+  for (std::int64_t m = 0; m < x.dim(0); ++m) {
+    for (std::int64_t i = 0; i < x.dim(1); ++i) x.row<float>(m)[i] *= y.row<float>(m)[i];
+  }
+}
+
 }  // namespace lathe::kernels

@@ -16,6 +16,7 @@ class ReferenceRecurrent final : public RecurrentOperations {
                         const StateLayer& layer, const RecurrentBatch& batch) override;
   void norm_heads_gated(const TensorView& x, std::int64_t n_heads, const Norm& norm, const TensorView& gate) override;
   void multiply_by_sigmoid(const TensorView& x, const TensorView& gate) override;
+  void multiply(const TensorView& x, const TensorView& y) override;
 };
 
 }  // namespace lathe::kernels

@@ -237,6 +237,7 @@ struct RecurrentOps {
   void (*l2_norm_heads)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*norm_heads_gated)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*multiply_by_sigmoid)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*multiply)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< with `gate`
   void (*gated_delta_rule)(const DeltaArgs& args, const DeltaItem& item);
 };
 

@@ -28,7 +28,7 @@ namespace {
 constexpr int kBlockSize = 4;
 constexpr int kChunk = 16;
 constexpr int kAnswer = 12;
-constexpr std::array kFamilies{"qwen3-5-uneven", "qwen3-next"};
+constexpr std::array kFamilies{"qwen3-5-uneven", "qwen3-next", "lfm2-uneven"};
 
 int vocab_of(const std::string& family) {
   return read_json_file(family_path(family) + "/config.json").at("vocab_size").get<int>();

@@ -233,6 +233,17 @@ class RecurrentTest : public QObject {
     QVERIFY(relative_error(x.view(), want.view()) <= 1e-6);
   }
 
+  void products_equal_the_reference_data() { add_isa_rows(); }
+  void products_equal_the_reference() {
+    const auto backend = backend_of_row(), reference = make_reference_backend();
+    RandomNumbers numbers(6);
+    const RandomTensor y(Dtype::f32, {4, 71}, numbers), x(Dtype::f32, {4, 71}, numbers);
+    const RandomTensor want = x.copy();
+    recurrent_operations(*backend)->multiply(x.view(), y.view());
+    recurrent_operations(*reference)->multiply(want.view(), y.view());
+    QVERIFY(same_bits(x.view(), want.view()));
+  }
+
   void a_convolution_may_have_a_bias_and_no_activation_data() { add_isa_rows(); }
   void a_convolution_may_have_a_bias_and_no_activation() {
     const auto backend = backend_of_row();
