@@ -21,9 +21,9 @@ constexpr WeightRole kLatentOfHeads[] = {WeightRole::latent_head_k, WeightRole::
 constexpr WeightRole kLatentInOne[] = {WeightRole::latent_kv};
 constexpr WeightRole kDeltaInOne[] = {WeightRole::delta_qkvz};
 constexpr WeightRole kDeltaApart[] = {WeightRole::delta_qkv, WeightRole::delta_z};
-constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
-                                   Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne},
-                                   Spellings{kDeltaInOne, kDeltaApart}};
+constexpr std::array kRoleSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
+                                       Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne},
+                                       Spellings{kDeltaInOne, kDeltaApart}};
 
 /// True for tensors that layers of one mixer have and others have not.
 bool is_of_delta_net(WeightRole role) { return role >= WeightRole::delta_qkv && role <= WeightRole::delta_out; }
@@ -175,7 +175,7 @@ std::int64_t n_parts_of(WeightRole role, const ModelConfig& config) {
   }
 }
 
-std::span<const Spellings> spellings() { return kSpellings; }
+std::span<const Spellings> spellings() { return kRoleSpellings; }
 
 bool is_expert_matrix(WeightRole role) {
   const auto part = part_of(role);
