@@ -30,6 +30,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "stream", .fate = served},
     {.name = "stream_options", .fate = served},
     {.name = "echo", .fate = served},
+    {.name = "suffix", .fate = served},
     {.name = "add_special_tokens", .fate = served, .neutral = "true"},
     {.name = "add_generation_prompt", .fate = served, .neutral = "true"},
     {.name = "continue_final_message", .fate = served},
@@ -107,7 +108,6 @@ constexpr KnownField kKnownFields[] = {
     {.name = "prompt_embeds", .fate = refused},
     {.name = "input_embeds", .fate = refused},
     {.name = "input_ids", .fate = refused},
-    {.name = "suffix", .fate = refused},
     {.name = "system", .fate = refused},
     {.name = "template", .fate = refused},
     {.name = "context", .fate = refused},
@@ -362,6 +362,14 @@ std::vector<KnownField> known_fields(engine::SamplingTable sampling) {
 
 std::span<const KnownField> known_fields() {
   static const std::vector<KnownField> fields = known_fields(engine::sampling_fields());
+  return fields;
+}
+
+std::vector<KnownField> dialect_fields(std::span<const KnownField> own) {
+  std::vector<KnownField> fields(own.begin(), own.end());
+  for (const KnownField& field : known_fields()) {
+    if (find_field(own, field.name) == nullptr) fields.push_back(field);
+  }
   return fields;
 }
 

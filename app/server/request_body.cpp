@@ -26,8 +26,9 @@ bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<
 
 }  // namespace
 
-engine::Result<RequestBody> RequestBody::read(std::string_view text) {
+engine::Result<RequestBody> RequestBody::read(std::string_view text, std::span<const KnownField> table) {
   RequestBody body;
+  body.table_ = table;
   LATHE_TRY(body.fields_, engine::parse_json(text, "body"));
   if (!body.fields_.is_object()) return engine::fail(ErrorCode::invalid_argument, "the body must be a JSON object", "body");
   LATHE_TRY_VOID(body.move_options());
@@ -37,9 +38,9 @@ engine::Result<RequestBody> RequestBody::read(std::string_view text) {
 
 /// Moves the served members of `options` to the body; warns of the other ones.
 engine::Result<void> RequestBody::move_options() {
-  for (const KnownField& field : known_fields()) {
+  for (const KnownField& field : table_) {
     const std::string name(field.name);
-    if (field.fate != FieldFate::options || !asks(known_fields(), fields_, name)) continue;
+    if (field.fate != FieldFate::options || !asks(table_, fields_, name)) continue;
     const Json options = std::move(fields_[name]);
     fields_.erase(name);
     if (!options.is_object()) return engine::fail(ErrorCode::invalid_argument, "must be an object", name);
@@ -58,7 +59,7 @@ engine::Result<void> RequestBody::move_options() {
 }
 
 engine::Result<void> RequestBody::move_aliases() {
-  for (const KnownField& field : known_fields()) {
+  for (const KnownField& field : table_) {
     if (field.fate != FieldFate::alias) continue;
     const auto found = fields_.find(std::string(field.name));
     if (found == fields_.end()) continue;
@@ -89,6 +90,15 @@ engine::Result<void> RequestBody::move(const Json& value, const KnownField& from
   fields_[name] = value;
   given_as_[name] = path;
   return {};
+}
+
+void RequestBody::set(const std::string& name, Json value, std::string given_as) {
+  fields_[name] = std::move(value);
+  if (given_as != name) given_as_[name] = std::move(given_as);
+}
+
+void RequestBody::warn(const std::vector<FieldWarning>& warnings) {
+  warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
 }
 
 engine::Error RequestBody::in_given_names(engine::Error error) const {

@@ -13,14 +13,18 @@ namespace lathe::app {
 
 class RequestBody {
  public:
-  /// Errors: invalid_argument if the text is not a JSON object within the limits, or if two names of one field have
-  /// different values.
-  static engine::Result<RequestBody> read(std::string_view text);
+  /// Reads a body with the fields of `table`, which must outlive it. Errors: invalid_argument if the text is not a JSON
+  /// object within the limits, or if two names of one field have different values.
+  static engine::Result<RequestBody> read(std::string_view text, std::span<const KnownField> table = known_fields());
 
   /// Returns a reader whose errors use the names of the request. Requires: this object outlives the reader.
   RequestFields reader() const { return RequestFields(fields_, {}, &given_as_); }
   const engine::Json& fields() const { return fields_; }
-  /// Warnings of the members of `options` that are ignored.
+  /// Sets a field to a value that a dialect has translated from its field `given_as`. Requires: no reader exists.
+  void set(const std::string& name, engine::Json value, std::string given_as);
+  /// Adds warnings of what a dialect has translated.
+  void warn(const std::vector<FieldWarning>& warnings);
+  /// Warnings of the members of `options` that are ignored, and those of the dialect.
   const std::vector<FieldWarning>& warnings() const { return warnings_; }
   /// Returns an error with its field under the name that the request used.
   engine::Error in_given_names(engine::Error error) const;
@@ -30,6 +34,7 @@ class RequestBody {
   engine::Result<void> move_aliases();
   engine::Result<void> move(const engine::Json& value, const KnownField& from, const std::string& path, std::string_view to);
 
+  std::span<const KnownField> table_;
   engine::Json fields_;
   GivenNames given_as_;
   std::vector<FieldWarning> warnings_;

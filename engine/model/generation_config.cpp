@@ -9,12 +9,12 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kFile = "generation_config.json", kMaxNewTokens = "max_new_tokens";
+constexpr std::string_view kGenerationConfigFile = "generation_config.json", kMaxNewTokens = "max_new_tokens";
 
 /// Takes a list of token ids, or warns why not.
 std::vector<std::int32_t> take_ids(const Json& json, std::string_view key, std::int64_t vocab_size,
                                    std::vector<std::string>& warnings) {
-  auto ids = read_token_ids(json, key, vocab_size, kFile);
+  auto ids = read_token_ids(json, key, vocab_size, kGenerationConfigFile);
   if (!ids) {
     warnings.push_back(fmt::format("{} is left out: {}", ids.error().where, ids.error().message));
     return {};
@@ -33,7 +33,8 @@ void take(const Json& value, const SamplingField& field, std::int64_t vocab_size
     if (field.generation_key == kMaxNewTokens && changed.max_tokens > 0) config.max_new_tokens = changed.max_tokens;
     config.sampling = std::move(changed);
   } else {
-    config.warnings.push_back(fmt::format("{}: {} is left out: {}", kFile, field.generation_key, outcome.error().message));
+    config.warnings.push_back(
+        fmt::format("{}: {} is left out: {}", kGenerationConfigFile, field.generation_key, outcome.error().message));
   }
 }
 

@@ -17,7 +17,7 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kFile = "config.json";
+constexpr std::string_view kConfigFile = "config.json";
 /// Suffix of transformers' classes without a head: "Qwen3Model".
 constexpr std::string_view kBaseModel = "Model";
 
@@ -26,6 +26,12 @@ void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
+  const auto has_mixer = [&](LayerMixer mixer) {
+    return std::any_of(config.layers.begin(), config.layers.end(),
+                       [&](const LayerConfig& layer) { return layer.mixer == mixer; });
+  };
+  if (!has_mixer(LayerMixer::gated_delta_net)) config.delta_net = {};
+  if (!has_mixer(LayerMixer::short_conv)) config.short_conv = {};
   if (!config.has_experts()) config.moe = {};  // drops the family's defaults where no layer has experts
 }
 
@@ -37,7 +43,7 @@ Result<std::string> declared_architecture(const Json& config) {
   }
   const auto type = config.find("model_type");
   if (type != config.end() && type->is_string()) return type->get<std::string>();
-  return fail(ErrorCode::model_refused, "missing: architectures", std::string(kFile));
+  return fail(ErrorCode::model_refused, "missing: architectures", std::string(kConfigFile));
 }
 
 const UnreadFamily* unread_family_of(const Json& config) {
@@ -50,7 +56,7 @@ bool is_unread_whole(const Json& whole) { return !whole_name(whole).empty() && u
 
 /// `name`: the architecture that no family has; `whole`: the config around it.
 tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& whole, const Json& text) {
-  const std::string where = fmt::format("{}: architectures", kFile);
+  const std::string where = fmt::format("{}: architectures", kConfigFile);
   const std::string whole_class = whole_name(whole);
   for (const Json* config : {&whole, &text}) {
     const UnreadFamily* family = unread_family_of(*config);
@@ -64,20 +70,39 @@ tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& 
 }
 
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
-  if (config.n_heads % config.n_kv_heads != 0) {
-    reader.fault("num_key_value_heads",
-                 fmt::format("got {}, expected a divisor of num_attention_heads {}", config.n_kv_heads, config.n_heads));
-  }
-  if (config.head_dim % 2 != 0) {
-    reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
-                                         config.head_dim));
-  }
+  const auto check = [&](const LayerConfig& layer) {
+    if (config.n_heads % config.kv_heads_of(layer) != 0) {
+      reader.fault("num_key_value_heads", fmt::format("got {}, expected a divisor of num_attention_heads {}",
+                                                      config.kv_heads_of(layer), config.n_heads));
+    }
+    if (config.head_dim_of(layer) % 2 != 0) {
+      reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
+                                           config.head_dim_of(layer)));
+    }
+  };
+  check({});
+  for (const LayerConfig& layer : config.layers) check(layer);
 }
 
 }  // namespace
 
 bool ModelConfig::has_experts() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
+}
+
+bool ModelConfig::has_recurrent_layers() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.is_recurrent(); });
+}
+
+bool ModelConfig::has_sizes_by_layer() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
+    return layer.n_kv_heads > 0 || layer.head_dim > 0 || layer.intermediate_size > 0 || layer.shares_kv() || layer.k_is_v;
+  });
+}
+
+std::int64_t ModelConfig::n_cached_layers() const {
+  return std::count_if(layers.begin(), layers.end(),
+                       [](const LayerConfig& layer) { return !layer.shares_kv() && !layer.is_recurrent(); });
 }
 
 std::int64_t ModelConfig::longest_context() const {
@@ -95,6 +120,7 @@ std::int64_t ModelConfig::longest_context() const {
 std::int64_t ModelConfig::window_of_all() const {
   std::int64_t longest = 0;
   for (const LayerConfig& layer : layers) {
+    if (layer.is_recurrent()) continue;
     if (layer.window == 0 || !is_causal) return 0;
     longest = std::max(longest, layer.window);
   }
@@ -119,7 +145,7 @@ std::vector<std::int64_t> ModelConfig::shorter_windows(std::int64_t context) con
 Result<ModelConfig> read_model_config(const Json& whole) {
   const Json json = text_part(whole);
   LATHE_TRY(const std::string name, declared_architecture(json));
-  ConfigReader reader(json, std::string(kFile));
+  ConfigReader reader(json, std::string(kConfigFile));
   const Architecture* architecture = find_architecture(name);
   const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
   if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
@@ -134,9 +160,9 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   check_heads(config, reader);
   reader.note_unread_knobs();
   LATHE_TRY_VOID(reader.finish());
-  LATHE_TRY(const TokenIds bos, read_token_ids(json, "bos_token_id", config.vocab_size, kFile));
+  LATHE_TRY(const TokenIds bos, read_token_ids(json, "bos_token_id", config.vocab_size, kConfigFile));
   if (!bos.ids.empty()) config.bos_id = bos.ids.front();
-  LATHE_TRY(TokenIds eos, read_token_ids(json, "eos_token_id", config.vocab_size, kFile));
+  LATHE_TRY(TokenIds eos, read_token_ids(json, "eos_token_id", config.vocab_size, kConfigFile));
   config.eos_ids = std::move(eos.ids);
   return config;
 }

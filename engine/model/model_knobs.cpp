@@ -35,6 +35,9 @@ constexpr std::array kRopeStyles = {Name<RopeStyle>{RopeStyle::half, "half"},
 constexpr std::array kRouterScores = {
     Name<RouterScore>{RouterScore::softmax, "softmax"}, Name<RouterScore>{RouterScore::softmax_chosen, "softmax_chosen"},
     Name<RouterScore>{RouterScore::sigmoid, "sigmoid"}, Name<RouterScore>{RouterScore::sparse_mixer, "sparse_mixer"}};
+constexpr std::array kMixers = {Name<LayerMixer>{LayerMixer::attention, "attention"},
+                                Name<LayerMixer>{LayerMixer::gated_delta_net, "gated_delta_net"},
+                                Name<LayerMixer>{LayerMixer::short_conv, "short_conv"}};
 constexpr std::array kGroupScores = {Name<GroupScore>{GroupScore::largest, "largest"},
                                      Name<GroupScore>{GroupScore::best_two, "best_two"}};
 
@@ -57,7 +60,9 @@ struct RopeKnob {
   OrderedJson (*value)(const RopeConfig&);
 };
 constexpr std::array kRopeKnobs = {
-    RopeKnob{"factor", of(RopeScaling::linear) | of(RopeScaling::dynamic) | of(RopeScaling::llama3) | of(RopeScaling::yarn),
+    RopeKnob{"factor",
+             of(RopeScaling::linear) | of(RopeScaling::dynamic) | of(RopeScaling::llama3) | of(RopeScaling::yarn) |
+                 of(RopeScaling::proportional),
              [](const RopeConfig& rope) { return OrderedJson(rope.factor); }},
     RopeKnob{"low_freq_factor", of(RopeScaling::llama3),
              [](const RopeConfig& rope) { return OrderedJson(rope.low_freq_factor); }},
@@ -71,6 +76,8 @@ constexpr std::array kRopeKnobs = {
              [](const RopeConfig& rope) { return unless_zero(rope.mscale_all_dim); }},
     RopeKnob{"attention_factor", of(RopeScaling::yarn) | of(RopeScaling::longrope),
              [](const RopeConfig& rope) { return if_given(rope.attention_factor); }},
+    RopeKnob{"rotated_pairs", of(RopeScaling::proportional),
+             [](const RopeConfig& rope) { return OrderedJson(rope.n_rotated_pairs); }},
     RopeKnob{"short_factor", of(RopeScaling::longrope),
              [](const RopeConfig& rope) { return OrderedJson(rope.short_factor); }},
     RopeKnob{"long_factor", of(RopeScaling::longrope), [](const RopeConfig& rope) { return OrderedJson(rope.long_factor); }},
@@ -115,6 +122,12 @@ OrderedJson by_layer(const ModelConfig& config, const Value& value) {
   return all;
 }
 
+/// Null where all layers have the model's own sizes, and K and V of their own.
+template <class Value>
+OrderedJson by_size(const ModelConfig& config, const Value& value) {
+  return config.has_sizes_by_layer() ? by_layer(config, value) : OrderedJson();
+}
+
 OrderedJson norm_json(const NormConfig& norm) {
   return {{"kind", name_in(kNormKinds, norm.kind)},
           {"eps", norm.eps},
@@ -131,6 +144,17 @@ OrderedJson latent_json(const LatentConfig& latent) {
           {"qk_rope_head_dim", latent.qk_rope_head_dim},
           {"v_dim", latent.v_dim},
           {"bias", latent.has_bias}};
+}
+
+OrderedJson delta_net_json(const ModelConfig& config) {
+  const DeltaNetConfig& net = config.delta_net;
+  if (!net.exists()) return {};
+  return {{"key_heads", net.n_key_heads},
+          {"heads", net.n_heads},
+          {"key_dim", net.key_dim},
+          {"value_dim", net.value_dim},
+          {"conv_kernel", net.conv_kernel},
+          {"state_values", net.n_heads * net.key_dim * net.value_dim + (net.conv_kernel - 1) * net.qkv_size()}};
 }
 
 OrderedJson experts_json(const ModelConfig& config) {
@@ -152,6 +176,7 @@ OrderedJson experts_json(const ModelConfig& config) {
           {"shared_size", unless_zero(moe.shared_size)},
           {"shared_gate", moe.has_shared_gate},
           {"weighs_input", moe.weighs_input},
+          {"beside_mlp", moe.beside_mlp},
           {"of_layers", by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.has_experts); })}};
 }
 
@@ -165,6 +190,29 @@ constexpr std::array kKnobs = {
     Knob{"heads", [](const ModelConfig& config) { return OrderedJson(config.n_heads); }},
     Knob{"kv_heads", [](const ModelConfig& config) { return OrderedJson(config.n_kv_heads); }},
     Knob{"head_dim", [](const ModelConfig& config) { return OrderedJson(config.head_dim); }},
+    Knob{"kv_heads_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.kv_heads_of(layer)); });
+         }},
+    Knob{"head_dim_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.head_dim_of(layer)); });
+         }},
+    Knob{"intermediate_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.inner_of(layer)); });
+         }},
+    Knob{"cached_layers", [](const ModelConfig& config) { return OrderedJson(config.n_cached_layers()); }},
+    Knob{"kv_source_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [](const LayerConfig& layer) {
+             return layer.shares_kv() ? OrderedJson(layer.kv_source) : OrderedJson();
+           });
+         }},
+    Knob{"k_is_v_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [](const LayerConfig& layer) { return OrderedJson(layer.k_is_v); });
+         }},
     Knob{"norm", [](const ModelConfig& config) { return norm_json(config.norm); }},
     Knob{"out_norm_form",
          [](const ModelConfig& config) { return config.out_norm ? norm_json(*config.out_norm) : OrderedJson(); }},
@@ -214,15 +262,30 @@ constexpr std::array kKnobs = {
     Knob{"norms_after_rope", [](const ModelConfig& config) { return OrderedJson(config.norms_after_rope); }},
     Knob{"attention_gates", [](const ModelConfig& config) { return unless_zero(config.n_attention_gates); }},
     Knob{"chunks", [](const ModelConfig& config) { return OrderedJson(config.has_chunks); }},
+    Knob{"v_norm", [](const ModelConfig& config) { return OrderedJson(config.has_v_norm); }},
     Knob{"attention_scale", [](const ModelConfig& config) { return OrderedJson(config.attention_scale); }},
     Knob{"attention_soft_cap", [](const ModelConfig& config) { return unless_zero(config.attention_soft_cap); }},
     Knob{"logit_soft_cap", [](const ModelConfig& config) { return unless_zero(config.logit_soft_cap); }},
     Knob{"clip_qkv", [](const ModelConfig& config) { return unless_zero(config.clip_qkv); }},
     Knob{"sinks", [](const ModelConfig& config) { return OrderedJson(config.has_sinks); }},
     Knob{"latent_attention", [](const ModelConfig& config) { return latent_json(config.latent); }},
+    Knob{"output_gate", [](const ModelConfig& config) { return OrderedJson(config.has_output_gate); }},
+    Knob{"mixer_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return OrderedJson(name_in(kMixers, layer.mixer)); });
+         }},
+    Knob{"gated_delta_net", delta_net_json},
+    Knob{"short_conv_kernel", [](const ModelConfig& config) { return unless_zero(config.short_conv.kernel); }},
     Knob{"activation", [](const ModelConfig& config) { return OrderedJson(name_in(kActivations, config.activation)); }},
     Knob{"gated_mlp", [](const ModelConfig& config) { return OrderedJson(config.is_gated); }},
     Knob{"experts", experts_json},
+    Knob{"per_layer_embeddings",
+         [](const ModelConfig& config) {
+           const PerLayerConfig& per_layer = config.per_layer;
+           return per_layer.exists() ? OrderedJson{{"size", per_layer.size}, {"vocab_size", per_layer.vocab_size}}
+                                     : OrderedJson();
+         }},
+    Knob{"layer_scalar", [](const ModelConfig& config) { return OrderedJson(config.has_layer_scalar); }},
     Knob{"embedding_multiplier", [](const ModelConfig& config) { return OrderedJson(config.embedding_multiplier); }},
     Knob{"residual_multiplier", [](const ModelConfig& config) { return OrderedJson(config.residual_multiplier); }},
     Knob{"logit_multiplier", [](const ModelConfig& config) { return OrderedJson(config.logit_multiplier); }},

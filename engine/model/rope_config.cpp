@@ -15,28 +15,34 @@ namespace {
 constexpr double kMaxFactor = 1e6;
 constexpr double kMaxTheta = 1e12;
 
-struct Spelling {
+struct ScalingSpelling {
   std::string_view name;
   RopeScaling scaling;
 };
-constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none}, Spelling{"linear", RopeScaling::linear},
-                                   Spelling{"dynamic", RopeScaling::dynamic}, Spelling{"llama3", RopeScaling::llama3},
-                                   Spelling{"yarn", RopeScaling::yarn}, Spelling{"longrope", RopeScaling::longrope},
-                                   Spelling{"su", RopeScaling::longrope},
-                                   // Sections of the angles that images use; those of text are the plain ones.
-                                   Spelling{"mrope", RopeScaling::none}};
+constexpr std::array kScalingSpellings = {
+    ScalingSpelling{"default", RopeScaling::none}, ScalingSpelling{"linear", RopeScaling::linear},
+    ScalingSpelling{"dynamic", RopeScaling::dynamic}, ScalingSpelling{"llama3", RopeScaling::llama3},
+    ScalingSpelling{"yarn", RopeScaling::yarn}, ScalingSpelling{"longrope", RopeScaling::longrope},
+    ScalingSpelling{"su", RopeScaling::longrope},
+    // Sections of the angles that images use; those of text are the plain ones.
+    ScalingSpelling{"mrope", RopeScaling::none}};
 
 /// Reads the fields of one RoPE from the object that holds them.
 class RopeFields {
  public:
-  RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest, std::int64_t old)
-      : reader_(reader), object_(std::move(object)), rope_(rope), longest_(longest), old_(old > 0 ? old : longest) {}
+  RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest, const RopeDefaults& defaults)
+      : reader_(reader),
+        object_(std::move(object)),
+        rope_(rope),
+        longest_(longest),
+        old_(defaults.old_context > 0 ? defaults.old_context : longest),
+        may_be_proportional_(defaults.may_be_proportional) {}
 
   void read_scaling() {
     const std::string type = reader_.text_or(key("rope_type"), reader_.text_or(key("type"), "default"));
-    const auto* const known =
-        std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& row) { return row.name == type; });
-    if (known == kSpellings.end()) {
+    const auto* const known = std::find_if(kScalingSpellings.begin(), kScalingSpellings.end(),
+                                           [&](const ScalingSpelling& row) { return row.name == type; });
+    if (known == kScalingSpellings.end() || (known->scaling == RopeScaling::proportional && !may_be_proportional_)) {
       reader_.unmet(
           fmt::format("RoPE scaling '{:.32}' ({}; known: default, linear, dynamic, llama3, yarn, longrope)", type, object_));
       return;
@@ -50,6 +56,7 @@ class RopeFields {
       case RopeScaling::dynamic: read_dynamic(); break;
       case RopeScaling::llama3: read_llama3(); break;
       case RopeScaling::yarn: read_yarn(); break;
+      case RopeScaling::proportional: read_proportional(); break;
       case RopeScaling::longrope: read_longrope(); break;
     }
   }
@@ -101,6 +108,12 @@ class RopeFields {
     read_attention_factor();
   }
 
+  void read_proportional() {
+    rope_.factor = reader_.number_or(key("factor"), 1, 1, kMaxFactor);
+    const double part = reader_.number_or(key("partial_rotary_factor"), 1, 0, 1);
+    rope_.n_rotated_pairs = static_cast<std::int64_t>(part * static_cast<double>(rope_.rotary_dim) / 2);
+  }
+
   void read_longrope() {
     rope_.original_max_position_embeddings = old_context();
     rope_.factor = reader_.number_or(key("factor"), factor_by_contexts(), 1e-3, kMaxFactor);
@@ -128,19 +141,23 @@ class RopeFields {
   const std::string object_;
   RopeConfig& rope_;
   const std::int64_t longest_, old_;
+  const bool may_be_proportional_;
 };
 
 }  // namespace
 
 std::string_view name_of(RopeScaling scaling) {
   if (scaling == RopeScaling::none) return "none";
-  return std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& row) { return row.scaling == scaling; })
+  return std::find_if(kScalingSpellings.begin(), kScalingSpellings.end(),
+                      [&](const ScalingSpelling& row) { return row.scaling == scaling; })
       ->name;
 }
 
 std::string describe_scaling(const RopeConfig& rope) {
   const std::string name(name_of(rope.scaling));
-  return rope.scaling == RopeScaling::none ? name : fmt::format("{} x{:g}", name, rope.factor);
+  const bool has_factor =
+      rope.scaling != RopeScaling::none && (rope.scaling != RopeScaling::proportional || rope.factor != 1);
+  return !has_factor ? name : fmt::format("{} x{:g}", name, rope.factor);
 }
 
 std::string_view rope_object(ConfigReader& reader) {
@@ -186,7 +203,7 @@ RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::in
                   .style = defaults.style};
   const double top_level_theta = reader.number_or("rope_theta", defaults.theta, 1, kMaxTheta);
   rope.theta = reader.number_or(object + ".rope_theta", top_level_theta, 1, kMaxTheta);
-  RopeFields(reader, object, rope, max_position_embeddings, defaults.old_context).read_scaling();
+  RopeFields(reader, object, rope, max_position_embeddings, defaults).read_scaling();
   const bool has_whole_waves = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::longrope;
   if (rope.is_odd && has_whole_waves) {
     reader.fault(object + ".rope_type", fmt::format("{} scaling needs an even number of rotary dimensions, got {}",

@@ -90,6 +90,10 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
       scale_yarn(waves.frequencies, rope);
       waves.attention_factor = yarn_attention_factor(rope);
       break;
+    case RopeScaling::proportional:
+      for (double& frequency : waves.frequencies) frequency /= rope.factor;
+      std::fill(waves.frequencies.begin() + rope.n_rotated_pairs, waves.frequencies.end(), 0.0);
+      break;
     case RopeScaling::longrope: {
       const bool is_long = n_positions > rope.original_max_position_embeddings;
       const std::vector<double>& factors = is_long ? rope.long_factor : rope.short_factor;

@@ -144,7 +144,8 @@ void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_expe
     reader.fault(keys.top_k, fmt::format("got {}, but there are only {} experts", moe.top_k, moe.n_experts));
     moe.top_k = moe.n_experts;
   }
-  moe.expert_size = reader.integer(keys.size, 1, kMaxWidth);
+  moe.expert_size = keys.usual_size > 0 ? reader.integer_or(keys.size, keys.usual_size, 1, kMaxWidth)
+                                        : reader.integer(keys.size, 1, kMaxWidth);
   config.layers.resize(static_cast<std::size_t>(config.n_layers));
   for (LayerConfig& layer : config.layers) layer.has_experts = true;
 }

@@ -142,6 +142,7 @@ void read_upper_windows(ConfigReader& reader, ModelConfig& config);
 struct ExpertKeys {
   std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", top_k = "num_experts_per_tok",
                    size = "moe_intermediate_size";
+  std::int64_t usual_size = 0;  ///< default of the size; 0: the file must have it
 };
 /// Reads the count of experts, the experts of a row, and their size. Requires: n_layers is set.
 void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t top_k,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/json_text.h"
 #include "engine/load/wrapped_text.h"
 #include "engine/model/text_aliases.h"
 
@@ -31,6 +32,8 @@ constexpr std::array kClassSizes = {
     ClassSizes{"gemma", 256000, 3072, 24576, 28, 16},
     ClassSizes{"gemma2", 256000, 2304, 9216, 26, 8},
     ClassSizes{"gemma3_text", 262208, 2304, 9216, 26, 8},
+    ClassSizes{"gemma4_text", 262144, 2304, 9216, 30, 8},
+    ClassSizes{"gemma4_unified_text", 262144, 2304, 9216, 30, 8},
     ClassSizes{"phi", 51200, 2048, 8192, 24, 32},
     ClassSizes{"phi3", 32064, 3072, 8192, 32, 32},
     ClassSizes{"cohere", 256000, 8192, 22528, 40, 64},
@@ -53,6 +56,11 @@ constexpr std::array kClassSizes = {
     ClassSizes{"minimax_m2", 200064, 3072, 1536, 62, 48},
     ClassSizes{"llama4_text", 202048, 5120, 8192, 48, 40},
     ClassSizes{"muse_glimmer_text", 202048, 6656, 19968, 52, 32},
+    ClassSizes{"qwen3_next", 151936, 2048, 5632, 48, 16},
+    ClassSizes{"qwen3_5_text", 248320, 4096, 12288, 32, 16},
+    ClassSizes{"qwen3_5_moe_text", 248320, 2048, 512, 40, 16},
+    ClassSizes{"lfm2", 65536, 2560, 12288, 32, 32},
+    ClassSizes{"lfm2_moe", 65536, 2048, 7168, 32, 32},
 };
 
 /// The text family of a larger model whose config does not name it.
@@ -62,6 +70,8 @@ struct UsualText {
 // Source: Hugging Face transformers, sub_configs_defaults of configuration_<whole>.py.
 constexpr std::array kUsualTexts = {
     UsualText{"gemma3", "gemma3_text"},
+    UsualText{"gemma4", "gemma4_text"},
+    UsualText{"gemma4_unified", "gemma4_unified_text"},
     UsualText{"llava", "llama"},
     UsualText{"llava_next", "llama"},
     UsualText{"mistral3", "mistral"},
@@ -74,6 +84,9 @@ constexpr std::array kUsualTexts = {
     UsualText{"qwen2_audio", "qwen2"},
     UsualText{"qwen2_vl", "qwen2_vl_text"},
     UsualText{"qwen2_5_vl", "qwen2_5_vl_text"},
+    UsualText{"lfm2_vl", "lfm2"},
+    UsualText{"qwen3_5", "qwen3_5_text"},
+    UsualText{"qwen3_5_moe", "qwen3_5_moe_text"},
     UsualText{"qwen3_vl", "qwen3_vl_text"},
     UsualText{"smolvlm", "llama"},
     UsualText{"qwen3_vl_moe", "qwen3_vl_moe_text"},
@@ -81,11 +94,6 @@ constexpr std::array kUsualTexts = {
     UsualText{"llama4", "llama4_text"},
     UsualText{"muse_glimmer", "muse_glimmer_text"},
 };
-
-std::string text_in(const Json& config, const char* key) {
-  const auto found = config.find(key);
-  return found != config.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 void name_family(const Json& whole, Json& text) {
   if (text.contains("model_type") || text.contains("architectures")) return;

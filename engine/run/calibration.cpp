@@ -75,6 +75,12 @@ class Calibration {
 
   Result<void> check_norms() const {
     if (can_smooth(config_)) return {};
+    if (config_.has_recurrent_layers()) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("the inputs of {}'s recurrent layers cannot be smoothed; use dynamic_int8 or int8_g32",
+                              config_.architecture->name),
+                  "quantization smoothquant");
+    }
     return fail(ErrorCode::invalid_argument,
                 fmt::format("{} has no separate norm before each of its products, so the range of activations cannot be "
                             "moved; use dynamic_int8 or int8_g32",

@@ -27,7 +27,7 @@ namespace lathe::engine {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
+using SteadyTime = std::chrono::steady_clock;
 using kernels::Dtype;
 
 constexpr std::string_view kWeightsFile = "model.safetensors";
@@ -73,14 +73,28 @@ class Conversion {
 
  private:
   Result<void> report(std::int64_t bytes_done, LoadPhase phase = LoadPhase::converting) const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = std::chrono::duration<double>(SteadyTime::now() - start_).count();
     if (observer_ && !observer_({phase, bytes_done, bytes_to_read(*model_, options_), seconds})) {
       return fail(ErrorCode::cancelled, "the conversion was cancelled");
     }
     return {};
   }
 
+  /// Recurrent layers are written to the kind of files that they come from; short convolutions also to folders.
+  /// Errors: unsupported.
+  Result<void> check_recurrent_layers(bool to_gguf) const {
+    const bool is_of_gguf = !model_->folder.gguf().empty();
+    if (!model_->config.has_recurrent_layers() || is_of_gguf == to_gguf) return {};
+    if (!to_gguf && !model_->config.delta_net.exists()) return {};
+    return fail(ErrorCode::unsupported,
+                to_gguf ? "recurrent layers cannot be written to GGUF files yet; write a folder"
+                        : "recurrent layers of this GGUF file have heads in another order than folders, which cannot be "
+                          "written yet; write a GGUF file, or convert the Hugging Face checkpoint",
+                model_->folder.name());
+  }
+
   Result<void> plan(const ConvertOptions& convert, bool to_gguf) {
+    LATHE_TRY_VOID(check_recurrent_layers(to_gguf));
     // The storage follows from the options and the stored dtype, also for tensors that are codes in the files.
     ConversionChoice choice{.storage = storage_of(options_, model_->plan.stored.dtype)};
     choice.writes_codes = to_gguf && convert.write_codes;
@@ -249,7 +263,7 @@ class Conversion {
 
   const EngineOptions& options_;
   const LoadObserver& observer_;
-  const Clock::time_point start_ = Clock::now();
+  const SteadyTime::time_point start_ = SteadyTime::now();
   std::optional<OpenedModel> model_;
   std::unique_ptr<kernels::Backend> backend_;
   WeightStorage storage_ = Dtype::f32;

@@ -54,6 +54,11 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .chunked_prefill = options.enable_chunked_prefill};
 }
 
+/// Blocks hold nothing of the states of recurrent layers, so a prefix cannot be continued from them.
+bool shares_prefixes(const EngineParts& parts) {
+  return parts.model.options.enable_prefix_caching && parts.runner->limits().n_state_slots == 0;
+}
+
 /// The requested settings, limited to the runner's capacity.
 SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLimits& limits) {
   const RequestLimits of_requests = request_limits(options, limits);
@@ -165,8 +170,8 @@ EngineLoop::EngineLoop(EngineParts parts)
                       parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
-                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
-                            parts_.model.options.enable_prefix_caching, limits_.window, parts_.runner->limits().windows)),
+                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size, shares_prefixes(parts_),
+                            limits_.window, parts_.runner->limits().windows, parts_.runner->limits().n_state_slots)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids, parts_.suppressed_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   if (parts_.measure) parts_.model.measured = parts_.measure();

@@ -12,6 +12,7 @@
 #include "engine/load/gguf/gguf_files.h"
 #include "engine/model/text_config.h"
 #include "engine/serve/chat_template_source.h"
+#include "engine/serve/gguf_known_values.h"
 #include "engine/serve/pooling_config.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "kernels/api/check.h"
@@ -43,78 +44,6 @@ std::uint32_t file_type(kernels::Dtype dtype) {
   }
 }
 
-/// RoPE of the first layer that has RoPE, among layers with or without a window; null: there is none.
-const RopeConfig* rope_of_layers(const ModelConfig& config, bool with_window) {
-  for (const LayerConfig& layer : config.layers) {
-    if (layer.rope >= 0 && (layer.window > 0) == with_window) return &config.ropes[static_cast<std::size_t>(layer.rope)];
-  }
-  return nullptr;
-}
-
-const RopeConfig* main_rope(const ModelConfig& config) {
-  const RopeConfig* whole = rope_of_layers(config, false);
-  return whole != nullptr ? whole : rope_of_layers(config, true);
-}
-
-/// A value from the model config for a GGUF key: for config.json files that omit it, or have it under another name.
-struct KnownValue {
-  std::string_view gguf;
-  Json (*of)(const ModelConfig& config);  ///< null: absent
-};
-
-Json theta_of(const RopeConfig* rope) { return rope != nullptr ? Json(rope->theta) : Json(); }
-
-Json epsilon(const ModelConfig& config) { return config.norm.eps; }
-Json largest_alibi_bias(const ModelConfig& config) { return config.alibi_slopes.empty() ? Json() : Json(8.0); }
-Json original_context(const ModelConfig& config) {
-  const RopeConfig* const rope = main_rope(config);
-  const bool is_said = rope != nullptr && rope->original_max_position_embeddings > 0;
-  return is_said ? Json(rope->original_max_position_embeddings) : Json();
-}
-Json growth_of_scores(const ModelConfig& config) {
-  const RopeConfig* const rope = main_rope(config);
-  return rope != nullptr && rope->mscale_all_dim > 0 ? Json(rope->mscale_all_dim) : Json();
-}
-
-Json score_name(const ModelConfig& config) { return config.moe.score == RouterScore::sigmoid ? "sigmoid" : "softmax"; }
-Json n_leading_dense(const ModelConfig& config) {
-  const auto first =
-      std::find_if(config.layers.begin(), config.layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
-  return first - config.layers.begin();
-}
-
-constexpr std::array kKnownValues = {
-    KnownValue{"context_length", [](const ModelConfig& config) { return Json(config.max_position_embeddings); }},
-    KnownValue{"embedding_length", [](const ModelConfig& config) { return Json(config.hidden_size); }},
-    KnownValue{"block_count", [](const ModelConfig& config) { return Json(config.n_layers); }},
-    KnownValue{"feed_forward_length", [](const ModelConfig& config) { return Json(config.intermediate_size); }},
-    KnownValue{"attention.head_count", [](const ModelConfig& config) { return Json(config.n_heads); }},
-    KnownValue{"attention.head_count_kv", [](const ModelConfig& config) { return Json(config.n_kv_heads); }},
-    KnownValue{"attention.causal", [](const ModelConfig& config) { return Json(config.is_causal); }},
-    KnownValue{"attention.key_length", [](const ModelConfig& config) { return Json(config.head_dim); }},
-    KnownValue{"attention.layer_norm_epsilon", epsilon},
-    KnownValue{"attention.layer_norm_rms_epsilon", epsilon},
-    KnownValue{"attention.max_alibi_bias", largest_alibi_bias},
-    KnownValue{"rope.freq_base", [](const ModelConfig& config) { return theta_of(main_rope(config)); }},
-    KnownValue{"rope.freq_base_swa", [](const ModelConfig& config) { return theta_of(rope_of_layers(config, true)); }},
-    KnownValue{"rope.scaling.original_context_length", original_context},
-    KnownValue{"rope.scaling.yarn_log_multiplier", growth_of_scores},
-    KnownValue{"expert_count", [](const ModelConfig& config) { return Json(config.moe.n_experts); }},
-    KnownValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.top_k); }},
-    KnownValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},
-    KnownValue{"expert_shared_count",
-               [](const ModelConfig& config) {
-                 return Json(config.has_experts() ? config.moe.shared_size / config.moe.expert_size : 0);
-               }},
-    KnownValue{"expert_weights_scale", [](const ModelConfig& config) { return Json(config.moe.scale); }},
-    KnownValue{"expert_weights_norm", [](const ModelConfig& config) { return Json(config.moe.normalises); }},
-    KnownValue{"expert_gating_func", score_name},
-    KnownValue{"leading_dense_block_count", n_leading_dense},
-    KnownValue{"expert_shared_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.shared_size); }},
-    // Granite divides by logits_scaling; an absent value means 1 for both.
-    KnownValue{"logit_scale", [](const ModelConfig& config) { return Json(config.logit_multiplier); }},
-};
-
 class Describer {
  public:
   explicit Describer(const OpenedModel& model) : model_(model), config_(model.config) {}
@@ -127,7 +56,7 @@ class Describer {
     to_.set_text("general.architecture", made_.family->gguf);
     to_.set_text("general.name", model_.info.name);
     to_.set_whole(path("vocab_size"), static_cast<std::uint32_t>(config_.vocab_size));
-    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : config_.head_dim;
+    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : head_dim_with(false);
     to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(value_dim));
     const std::span<const GgufKey> own = made_.family->keys;
     for (const GgufKey& key : common_gguf_keys()) {
@@ -154,7 +83,7 @@ class Describer {
   void complete_json() {
     for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
       for (const GgufKey& key : keys) {
-        for (const KnownValue& known : kKnownValues) {
+        for (const KnownGgufValue& known : known_gguf_values()) {
           if (known.gguf == key.gguf) fill(key.config, known.of(config_));
         }
       }
@@ -163,6 +92,44 @@ class Describer {
       if (key.gguf == "nextn_predict_layers") place_of(json_, key.config) = 0;  // these layers are not written
     }
     if (config_.latent.exists()) complete_latent();
+    if (config_.has_sizes_by_layer()) complete_layers();
+  }
+
+  /// Size of the heads of the layers with or without a window, which is one for all layers of most models.
+  std::int64_t head_dim_with(bool window) const {
+    for (const LayerConfig& layer : config_.layers) {
+      if ((layer.window > 0) == window) return config_.head_dim_of(layer);
+    }
+    return config_.head_dim;
+  }
+
+  /// Describes layers of different sizes: keys of sizes are those of the layers that see the whole context.
+  void complete_layers() {
+    json_["head_dim"] = head_dim_with(false);
+    json_["gguf_key_length_swa"] = head_dim_with(true);
+    to_.set_whole(path("attention.value_length_swa"), static_cast<std::uint32_t>(head_dim_with(true)));
+    json_["num_kv_shared_layers"] = config_.n_layers - config_.n_cached_layers();
+    json_["hidden_size_per_layer_input"] = config_.per_layer.size;
+    for (const LayerConfig& layer : config_.layers) {
+      if (layer.window > 0) json_["sliding_window"] = layer.window;
+    }
+  }
+
+  /// Writes a size of the layers: a list where they differ.
+  void write_by_layer(const std::string& to, std::string_view key) {
+    std::vector<std::int32_t> sizes;
+    for (const LayerConfig& layer : config_.layers) {
+      const std::int64_t size = key == "feed_forward_length" ? config_.inner_of(layer) : config_.kv_heads_of(layer);
+      sizes.push_back(static_cast<std::int32_t>(size));
+    }
+    const bool is_one = std::all_of(sizes.begin(), sizes.end(), [&](std::int32_t size) { return size == sizes.front(); });
+    if (is_one) to_.set_whole(to, static_cast<std::uint32_t>(sizes.front()));
+    else to_.set_integers(to, sizes);
+  }
+
+  bool is_by_layer(std::string_view gguf) const {
+    return std::any_of(made_.family->keys.begin(), made_.family->keys.end(),
+                       [&](const GgufKey& key) { return key.gguf == gguf && key.kind == Kind::by_layer; });
   }
 
   /// Describes latent attention as it is computed: one KV head with the width of the cached latent.
@@ -176,13 +143,13 @@ class Describer {
     json_["qk_head_dim"] = latent.query_dim();
     fill("qk_rope_head_dim", latent.qk_rope_head_dim);
     fill("v_head_dim", latent.v_dim);
-    json_["first_k_dense_replace"] = n_leading_dense(config_);
+    json_["first_k_dense_replace"] = n_leading_dense_layers(config_);
     json_["n_shared_experts"] = config_.has_experts() ? moe.shared_size / moe.expert_size : 0;
     json_["routed_scaling_factor"] = moe.scale;
     json_["norm_topk_prob"] = moe.normalises;
     json_["n_group"] = moe.n_groups;
     json_["topk_group"] = moe.topk_groups;
-    json_["scoring_func"] = score_name(config_);
+    json_["scoring_func"] = router_score_name(config_);
   }
 
   tl::unexpected<Error> refuse(std::string_view key, std::string_view expected) const {
@@ -196,6 +163,11 @@ class Describer {
     if (is_of_tensors || key.gguf == kTurned) return {};
     const Json value = place_of(json_, key.config);
     const std::string to = path(key.gguf);
+    if (key.kind == Kind::by_layer) {
+      write_by_layer(to, key.gguf);
+      return {};
+    }
+    if (is_by_layer(key.gguf)) return {};  // the row of the family writes it
     if (key.kind == Kind::layer_types) {
       std::vector<std::uint8_t> slides;
       for (const LayerConfig& layer : config_.layers) slides.push_back(layer.window > 0 ? 1 : 0);
@@ -246,6 +218,11 @@ class Describer {
           to_.set_number(path("rope.scaling.attn_factor"), static_cast<float>(*rope->attention_factor));
         }
         return {};
+      case RopeScaling::proportional:
+        if (rope->factor != 1) break;
+        add_factors("rope_freqs.weight", factors_of_pairs(*rope));
+        to_.set_whole(path("rope.dimension_count_swa"), static_cast<std::uint32_t>(head_dim_with(true)));
+        return {};
       case RopeScaling::dynamic: break;
     }
     return fail(ErrorCode::unsupported,
@@ -288,6 +265,14 @@ class Describer {
         add_factors(fmt::format("blk.{}.attn_k_norm.weight", layer), std::vector<double>(n, 1));
       }
     }
+  }
+
+  /// Pairs that do not rotate have a wave that no context reaches the end of.
+  static std::vector<double> factors_of_pairs(const RopeConfig& rope) {
+    constexpr double kNever = 1e30;
+    std::vector<double> factors(static_cast<std::size_t>(rope.rotary_dim / 2), kNever);
+    std::fill_n(factors.begin(), rope.n_rotated_pairs, 1.0);
+    return factors;
   }
 
   void add_factors(std::string name, const std::vector<double>& factors) {
@@ -358,7 +343,14 @@ bool same_experts(const MoeConfig& a, const MoeConfig& b) {
                            a.has_score_correction_bias == b.has_score_correction_bias &&
                            a.has_expert_bias == b.has_expert_bias;
   return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
-         is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter) && a.weighs_input == b.weighs_input;
+         a.beside_mlp == b.beside_mlp && is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter) &&
+         a.weighs_input == b.weighs_input;
+}
+
+bool same_sizes(const ModelConfig& a, const ModelConfig& b, std::size_t i) {
+  const LayerConfig &of_a = a.layers[i], &of_b = b.layers[i];
+  return a.kv_heads_of(of_a) == b.kv_heads_of(of_b) && a.head_dim_of(of_a) == b.head_dim_of(of_b) &&
+         a.inner_of(of_a) == b.inner_of(of_b) && of_a.kv_source == of_b.kv_source && of_a.k_is_v == of_b.k_is_v;
 }
 
 bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
@@ -451,15 +443,19 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "biases");
   expect(same_experts(a.moe, b.moe), "experts");
   expect(a.latent == b.latent, "latent attention");
+  expect(a.per_layer == b.per_layer && a.has_layer_scalar == b.has_layer_scalar && a.has_v_norm == b.has_v_norm,
+         "per-layer embeddings, factors of layers and the norm of V");
   bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_kinds = same_windows,
-       same_scores = same_windows;
+       same_scores = same_windows, same_shapes = same_windows;
   for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
     same_windows = same_windows && window_of(a, i) == window_of(b, i);
+    same_shapes = same_shapes && same_sizes(a, b, i);
     same_ropes = same_ropes && same_rope(a, b, i);
     same_kinds = same_kinds && a.layers[i].has_experts == b.layers[i].has_experts;
     same_scores = same_scores && is_close(a.layers[i].score_factor, b.layers[i].score_factor);
   }
   expect(same_windows && a.has_chunks == b.has_chunks, "sliding windows");
+  expect(same_shapes, "sizes of layers");
   expect(same_ropes, "RoPE");
   expect(same_kinds, "layers with experts");
   expect(same_scores, "scales of layers");

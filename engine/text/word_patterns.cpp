@@ -52,6 +52,9 @@ constexpr std::string_view kGpt4o[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+// Marks belong to words.
+constexpr std::string_view kQwen35[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
                                         R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
                                         R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
@@ -63,16 +66,16 @@ constexpr std::string_view kSeedCoder[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 // Expressions for pre-tokenizers of tokenizer.json that are not Split; llama.cpp (llama-vocab.cpp) has the same.
 constexpr std::string_view kThreeDigits = "[0-9][0-9][0-9]";
-constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`]+)", kDigits = R"(\p{N}+)";
-constexpr std::string_view kFalcon[] = {kPunctuation, kGpt2[0], kDigits, kThreeDigits};
-constexpr std::string_view kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2[0], kDigits, kThreeDigits};
+constexpr std::string_view kPunctuationRun = R"([\p{P}\$\+<=>\^~\|`]+)", kDigitRun = R"(\p{N}+)";
+constexpr std::string_view kFalcon[] = {kPunctuationRun, kGpt2[0], kDigitRun, kThreeDigits};
+constexpr std::string_view kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2[0], kDigitRun, kThreeDigits};
 constexpr std::string_view kBloomWords = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+";
 constexpr std::string_view kBloom[] = {kBloomWords};
 constexpr std::string_view kViking[] = {kBloomWords, R"(\p{N})"};
 
 // THE TABLE of patterns. Converters write "default" for a pre-tokenizer that they do not recognize; llama.cpp reads that
 // name as the row does here.
-constexpr std::array kPatterns = {
+constexpr std::array kWordPatterns = {
     WordPattern{.name = "gpt-2", .expressions = kGpt2},
     WordPattern{.name = "phi-2", .expressions = kGpt2},
     WordPattern{.name = "mpt", .expressions = kGpt2},
@@ -85,6 +88,7 @@ constexpr std::array kPatterns = {
     WordPattern{.name = "llama-bpe", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "llama3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "llama-v3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "lfm2", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "falcon3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "pixtral", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "dbrx", .expressions = kLlama3},
@@ -92,6 +96,7 @@ constexpr std::array kPatterns = {
     WordPattern{.name = "glm4", .expressions = kLlama3},
     WordPattern{.name = "chatglm-bpe", .expressions = kLlama3},
     WordPattern{.name = "qwen2", .expressions = kQwen2, .nfc = true},
+    WordPattern{.name = "qwen35", .expressions = kQwen35, .nfc = true},
     WordPattern{.name = "deepseek-r1-qwen", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "stablelm2", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "gpt-4o", .expressions = kGpt4o},
@@ -144,10 +149,10 @@ std::optional<std::vector<std::string>> expressions_of(const Json& pre_tokenizer
     return std::vector{pattern["Regex"].get<std::string>()};
   }
   if (type == "Digits") {
-    return std::vector{std::string(pre_tokenizer.value("individual_digits", false) ? kDigitsThenGpt2[0] : kDigits)};
+    return std::vector{std::string(pre_tokenizer.value("individual_digits", false) ? kDigitsThenGpt2[0] : kDigitRun)};
   }
   if (type == "Punctuation" && pre_tokenizer.value("behavior", "") == "Contiguous") {
-    return std::vector{std::string(kPunctuation)};
+    return std::vector{std::string(kPunctuationRun)};
   }
   if (type == "ByteLevel" && !pre_tokenizer.value("add_prefix_space", true)) {
     if (!pre_tokenizer.value("use_regex", true)) return std::vector<std::string>();
@@ -163,7 +168,7 @@ const WordPattern* find_word_pattern(const TokenizerDescription& description) {
   const Json& normalizer = description.normalizer;
   const bool nfc = normalizer.is_object() && normalizer.value("type", "") == "NFC";
   if (!expressions || (!normalizer.is_null() && !nfc)) return nullptr;
-  for (const WordPattern& pattern : kPatterns) {
+  for (const WordPattern& pattern : kWordPatterns) {
     const bool is_same =
         std::equal(pattern.expressions.begin(), pattern.expressions.end(), expressions->begin(), expressions->end()) &&
         pattern.nfc == nfc && pattern.ignore_merges == description.model.value("ignore_merges", false);
@@ -173,14 +178,14 @@ const WordPattern* find_word_pattern(const TokenizerDescription& description) {
 }
 
 const WordPattern* find_word_pattern(std::string_view name) {
-  const auto* found =
-      std::find_if(kPatterns.begin(), kPatterns.end(), [&](const WordPattern& pattern) { return pattern.name == name; });
-  return found == kPatterns.end() ? nullptr : found;
+  const auto* found = std::find_if(kWordPatterns.begin(), kWordPatterns.end(),
+                                   [&](const WordPattern& pattern) { return pattern.name == name; });
+  return found == kWordPatterns.end() ? nullptr : found;
 }
 
 std::string known_word_patterns() {
   std::string names;
-  for (const WordPattern& pattern : kPatterns) names.append(names.empty() ? "" : ", ").append(pattern.name);
+  for (const WordPattern& pattern : kWordPatterns) names.append(names.empty() ? "" : ", ").append(pattern.name);
   return names;
 }
 

@@ -20,7 +20,8 @@ CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one
       info_{.name = "cpu", .isa = std::string(isa.name), .device = cpu_name(), .n_threads = pool_.n_threads()},
       scratch_(pool_.n_threads()),
       linear_(ops_, pool_, scratch_, streams_one_row),
-      attention_(ops_, pool_, scratch_, linear_) {}
+      attention_(ops_, pool_, scratch_, linear_),
+      recurrent_(ops_, pool_) {}
 
 Buffer CpuBackend::allocate(std::size_t n_bytes) { return allocate_host(n_bytes); }
 

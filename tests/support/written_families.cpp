@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/model/model_config.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/tiny_model.h"
 
@@ -91,6 +92,14 @@ constexpr std::array kFamilies = {
                       "rope_parameters": {"sliding_attention": {"rope_theta": 10000.0}}})",
                   .allowed = 1e-5,
                   .has_file = false},
+    WrittenFamily{.name = "gemma4"},
+    WrittenFamily{.name = "gemma4-moe"},
+    WrittenFamily{.name = "gemma4-moe-uneven", .allowed = 1e-5, .has_file = false},
+    WrittenFamily{.name = "gemma4-per-layer"},
+    WrittenFamily{.name = "gemma4-per-layer-uneven", .allowed = 1e-5, .has_file = false},
+    WrittenFamily{.name = "gemma4-unified", .has_file = false},
+    WrittenFamily{.name = "gemma4-uneven", .allowed = 1e-5, .has_file = false},
+    WrittenFamily{.name = "gemma4-vl", .allowed = 1e-5, .has_file = false},
     WrittenFamily{.name = "glm"},
     WrittenFamily{.name = "glm-uneven", .refused = "RoPE", .is_written = false, .has_file = false},
     WrittenFamily{.name = "glm4"},
@@ -132,6 +141,10 @@ constexpr std::array kFamilies = {
     WrittenFamily{.name = "internlm2", .left_out = R"({"bias": false})"},
     WrittenFamily{.name = "internlm2-uneven", .allowed = 1e-5, .has_file = false},
     WrittenFamily{.name = "kimi-k2-5", .allowed = 1e-5, .has_file = false},
+    WrittenFamily{.name = "lfm2", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "lfm2-moe", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "lfm2-moe-uneven", .refused = "recurrent layers", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "lfm2-uneven", .refused = "recurrent layers", .is_written = false, .has_file = false},
     WrittenFamily{.name = "llama", .allowed = 1e-4},
     WrittenFamily{.name = "llama-dynamic", .refused = "dynamic", .is_written = false, .has_file = false},
     WrittenFamily{.name = "llama-dynamic-uneven", .refused = "dynamic", .is_written = false, .has_file = false},
@@ -252,12 +265,23 @@ constexpr std::array kFamilies = {
                   .allowed = 1e-5,
                   .has_file = false},
     WrittenFamily{.name = "qwen3"},
+    WrittenFamily{.name = "qwen3-5", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "qwen3-5-moe", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "qwen3-5-moe-uneven", .refused = "recurrent layers", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "qwen3-5-uneven",
+                  .refused = "recurrent layers",
+                  .is_written = false,
+                  .allowed = 1e-5,
+                  .left_out = R"({"attention_bias": false})"},
+    WrittenFamily{.name = "qwen3-5-vl", .refused = "recurrent layers", .is_written = false, .has_file = false},
     WrittenFamily{.name = "qwen3-moe"},
     WrittenFamily{.name = "qwen3-moe-uneven",
                   .refused = "experts",
                   .unsaid = R"({"norm_topk_prob": true, "use_sliding_window": null})",
                   .allowed = 1e-5,
                   .has_file = false},
+    WrittenFamily{.name = "qwen3-next", .refused = "recurrent layers", .is_written = false, .allowed = 1e-5},
+    WrittenFamily{.name = "qwen3-next-uneven", .refused = "recurrent layers", .is_written = false, .has_file = false},
     WrittenFamily{.name = "qwen3-uneven",
                   .refused = "dynamic",
                   .unsaid = R"({"rope_parameters": {"rope_type": "default", "factor": null}})",
@@ -303,6 +327,11 @@ std::vector<std::string> family_names() {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool needs_recurrent_operations(std::string_view name) {
+  const auto config = engine::read_model_config(read_json_file(family_path(name) + "/config.json"));
+  return config.has_value() && engine::needs_recurrent_operations(*config);
 }
 
 void copy_family(std::string_view name, std::string_view unsaid, const std::string& folder) {

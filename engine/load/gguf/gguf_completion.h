@@ -8,8 +8,12 @@ namespace lathe::engine {
 
 void complete_gemma2(Json& config);
 void complete_gemma3(Json& config);
+void complete_gemma4(Json& config);
 void complete_qwen2_moe(Json& config);
 void complete_qwen3_moe(Json& config);
+void complete_lfm2(Json& config);
+void complete_qwen3_next(Json& config);
+void complete_qwen3_5(Json& config);
 void complete_mistral3(Json& config);
 void complete_gpt2(Json& config);
 void complete_gptneox(Json& config);

@@ -165,7 +165,9 @@ StoredForm stored_form_of(const GgufFamily& family, std::string_view tensor) {
   const bool is_of_half = tensor.starts_with("blk.") && !turns && tensor.find("_q_norm.") == tensor.npos &&
                           tensor.find("_k_norm.") == tensor.npos;
   const bool has_one = family.norm_plus_one || (family.layer_norm_plus_one && is_of_half);
-  if (has_one && tensor.ends_with("_norm.weight")) return StoredForm::plus_one;
+  const bool is_norm = tensor.ends_with("_norm.weight") && !tensor.ends_with(".ssm_norm.weight");
+  if (has_one && is_norm) return StoredForm::plus_one;
+  if (tensor.ends_with(".ssm_a")) return StoredForm::minus_exp;
   return family.is_plain ? StoredForm::plain : StoredForm::usual;
 }
 

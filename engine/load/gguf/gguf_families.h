@@ -24,10 +24,13 @@ struct GgufKey {
     number,          ///< any number
     flag,            ///< true or false
     layer_types,     ///< a list with true for each sliding-window layer
+    recurrent,       ///< a list with true for each recurrent layer
+    kv_heads,        ///< a list of KV heads, with 0 for each layer of short convolution: layer_types as well
     has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
     rows,            ///< the row count of the tensor of that name
     router_score,    ///< how router logits become scores: a number in GGUF, a name in config.json
     layers_without,  ///< the list of layers without the tensor of that name
+    by_layer,        ///< an integer, or a list with one for each layer, which replaces that of the keys of all families
     first_number     ///< the first number of the tensor of that name, in f32
   };
   std::string_view gguf;    ///< without the prefix "<family>."; or a tensor name

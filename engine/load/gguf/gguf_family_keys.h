@@ -44,6 +44,24 @@ inline constexpr std::array kGemma2Keys = {
     GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number}};
 inline constexpr std::array kGemma3Keys = {kRmsEps, kWindow,
                                            GgufKey{"rope.freq_base_swa", "rope_local_base_freq", GgufKey::Kind::number}};
+/// complete_gemma4() makes keys of config.json of those that begin with "gguf_".
+inline constexpr std::array kGemma4Keys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::by_layer},
+    GgufKey{"feed_forward_length", "intermediate_size", GgufKey::Kind::by_layer, true},
+    GgufKey{"attention.key_length_swa", "gguf_key_length_swa", GgufKey::Kind::whole, true},
+    GgufKey{"attention.shared_kv_layers", "num_kv_shared_layers"},
+    GgufKey{"rope.freq_base_swa", "gguf_freq_base_swa", GgufKey::Kind::number},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"embedding_length_per_layer_input", "hidden_size_per_layer_input"},
+    GgufKey{"per_layer_token_embd.weight", "vocab_size_per_layer_input", GgufKey::Kind::rows},
+    GgufKey{"attn_v.weight", "gguf_layers_without_v", GgufKey::Kind::layers_without}};
+inline constexpr std::array kGemma4MoeKeys = joined(
+    kGemma4Keys, std::array{GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+                            GgufKey{"expert_used_count", "top_k_experts", GgufKey::Kind::whole, true},
+                            GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true}});
 inline constexpr std::array kExaone4Keys = {
     kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
 inline constexpr std::array kGraniteKeys = {kRmsEps,
@@ -88,6 +106,37 @@ inline constexpr std::array kQwen2MoeKeys = {
     GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"ffn_gate_inp.weight", "mlp_only_layers", GgufKey::Kind::layers_without}};
+/// Value heads have the size inner_size / time_step_rank. Layers for multi-token prediction follow the others.
+inline constexpr std::array kDeltaNetKeys = {
+    kRmsEps,
+    GgufKey{"ssm.conv_kernel", "linear_conv_kernel_dim", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.state_size", "linear_key_head_dim", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.group_count", "linear_num_key_heads", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.time_step_rank", "linear_num_value_heads", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.inner_size", "linear_value_size", GgufKey::Kind::whole, true},
+    GgufKey{"full_attention_interval", "full_attention_interval"},
+    GgufKey{"attention.recurrent_layers", "layer_types", GgufKey::Kind::recurrent},
+    GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
+inline constexpr std::array kSharedExpertKeys = {
+    GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true}};
+inline constexpr std::array kQwen3NextKeys = joined(kDeltaNetKeys, kSharedExpertKeys);
+/// All layers have experts, so that files have no size of other MLPs.
+inline constexpr std::array kNoMlpKey = {GgufKey{"feed_forward_length", "intermediate_size"}};
+inline constexpr std::array kQwen35MoeKeys = joined(kQwen3NextKeys, kNoMlpKey);
+inline constexpr std::array kLfm2Keys = {
+    GgufKey{"attention.layer_norm_rms_epsilon", "norm_eps", GgufKey::Kind::number, true},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::kv_heads, true},
+    GgufKey{"shortconv.l_cache", "conv_L_cache", GgufKey::Kind::whole, true}};
+inline constexpr std::array kLfm2ExpertKeys = {
+    GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"leading_dense_block_count", "num_dense_layers", GgufKey::Kind::whole, true}};
+inline constexpr std::array kLfm2MoeKeys = joined(kLfm2Keys, kLfm2ExpertKeys);
 inline constexpr std::array kPhiMoeKeys = {
     kRmsEps,
     kWindow,

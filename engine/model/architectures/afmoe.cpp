@@ -10,19 +10,20 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaAttention, kLlamaMlp,
-                                 std::array{
-                                     TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
-                                     TensorName{WeightRole::attention_out_norm, "layers.{}.post_attention_layernorm.weight"},
-                                     TensorName{WeightRole::mlp_norm, "layers.{}.pre_mlp_layernorm.weight"},
-                                     TensorName{WeightRole::mlp_out_norm, "layers.{}.post_mlp_layernorm.weight"},
-                                     TensorName{WeightRole::attention_gate, "layers.{}.self_attn.gate_proj.weight"},
-                                     TensorName{WeightRole::router, "layers.{}.mlp.router.gate.weight"},
-                                     TensorName{WeightRole::score_correction_bias, "layers.{}.mlp.expert_bias"},
-                                 },
-                                 kDeepseekExperts, kFusedExperts);
+constexpr auto kAfmoeTensors =
+    joined(kLlamaEnds, kLlamaAttention, kLlamaMlp,
+           std::array{
+               TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
+               TensorName{WeightRole::attention_out_norm, "layers.{}.post_attention_layernorm.weight"},
+               TensorName{WeightRole::mlp_norm, "layers.{}.pre_mlp_layernorm.weight"},
+               TensorName{WeightRole::mlp_out_norm, "layers.{}.post_mlp_layernorm.weight"},
+               TensorName{WeightRole::attention_gate, "layers.{}.self_attn.gate_proj.weight"},
+               TensorName{WeightRole::router, "layers.{}.mlp.router.gate.weight"},
+               TensorName{WeightRole::score_correction_bias, "layers.{}.mlp.expert_bias"},
+           },
+           kDeepseekExperts, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_afmoe_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.head_dim = 128, .n_positions = 16384});
   read_rms_norm(reader, config, 1e-5);
   read_whole_rope(reader, config);
@@ -54,9 +55,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kAfmoe{
     .name = "AfmoeForCausalLM",
     .model_type = "afmoe",
-    .tensors = kTensors,
+    .tensors = kAfmoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_afmoe_config,
 };
 
 }  // namespace lathe::engine

@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_arcee_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_rms_norm(reader, config, 1e-5);
   read_whole_rope(reader, config);
@@ -21,7 +21,7 @@ extern constexpr Architecture kArcee{
     .model_type = "arcee",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_arcee_config,
 };
 
 }  // namespace lathe::engine

@@ -6,9 +6,9 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kDeepseekExperts, kFusedExperts);
+constexpr auto kDots1Tensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kDeepseekExperts, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_dots1_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 32});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   norm_queries(config, QkNorm::head);
@@ -26,9 +26,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kDots1{
     .name = "Dots1ForCausalLM",
     .model_type = "dots1",
-    .tensors = kTensors,
+    .tensors = kDots1Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_dots1_config,
 };
 
 }  // namespace lathe::engine

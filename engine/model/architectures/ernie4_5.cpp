@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_ernie_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072, .tied_embeddings = true});
   read_rms_norm(reader, config, 1e-5);
   config.ropes = {read_rope(reader, {.theta = 5e5, .rotary_dim = config.head_dim, .style = kernels::RopeStyle::interleaved},
@@ -15,7 +15,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 }
 
 // The class of the code that the first files came with.
-constexpr std::array<std::string_view, 1> kOtherNames = {"Ernie4_5_ForCausalLM"};
+constexpr std::array<std::string_view, 1> kErnieOtherNames = {"Ernie4_5_ForCausalLM"};
 
 }  // namespace
 
@@ -24,8 +24,8 @@ extern constexpr Architecture kErnie45{
     .model_type = "ernie4_5",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_ernie_config,
+    .other_names = kErnieOtherNames,
 };
 
 }  // namespace lathe::engine

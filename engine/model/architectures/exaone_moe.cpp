@@ -6,11 +6,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(
+constexpr auto kExaoneMoeTensors = joined(
     kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kDeepseekExperts,
     std::array{TensorName{WeightRole::score_correction_bias, "layers.{}.mlp.e_score_correction_bias"}}, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_exaone_moe_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.rms_norm_eps = 1e-5});
   norm_queries(config, QkNorm::head);
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
@@ -26,17 +26,17 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_sigmoid_router(reader, config, 1, 1);
 }
 
-constexpr std::array<std::string_view, 1> kOtherNames = {"ExaoneMoEForCausalLM"};
+constexpr std::array<std::string_view, 1> kExaoneMoeOtherNames = {"ExaoneMoEForCausalLM"};
 
 }  // namespace
 
 extern constexpr Architecture kExaoneMoe{
     .name = "ExaoneMoeForCausalLM",
     .model_type = "exaone_moe",
-    .tensors = kTensors,
+    .tensors = kExaoneMoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_exaone_moe_config,
+    .other_names = kExaoneMoeOtherNames,
 };
 
 }  // namespace lathe::engine

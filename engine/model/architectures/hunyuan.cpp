@@ -8,13 +8,13 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kNorms = {
+constexpr std::array kHunyuanNorms = {
     TensorName{WeightRole::q_norm, "layers.{}.self_attn.query_layernorm.weight"},
     TensorName{WeightRole::k_norm, "layers.{}.self_attn.key_layernorm.weight"},
     TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
     TensorName{WeightRole::mlp_norm, "layers.{}.post_attention_layernorm.weight"},
 };
-constexpr std::array kAttention = {
+constexpr std::array kHunyuanAttention = {
     TensorName{WeightRole::q, "layers.{}.self_attn.q_proj.weight"},
     TensorName{WeightRole::k, "layers.{}.self_attn.k_proj.weight"},
     TensorName{WeightRole::v, "layers.{}.self_attn.v_proj.weight"},
@@ -24,7 +24,7 @@ constexpr std::array kAttention = {
     TensorName{WeightRole::v_bias, "layers.{}.self_attn.v_proj.bias"},
     TensorName{WeightRole::o_bias, "layers.{}.self_attn.o_proj.bias"},
 };
-constexpr std::array kExperts = {
+constexpr std::array kHunyuanExperts = {
     TensorName{WeightRole::router, "layers.{}.mlp.gate.wg.weight"},
     TensorName{WeightRole::expert_gate, "layers.{}.mlp.experts.{}.gate_proj.weight"},
     TensorName{WeightRole::expert_up, "layers.{}.mlp.experts.{}.up_proj.weight"},
@@ -33,11 +33,11 @@ constexpr std::array kExperts = {
     TensorName{WeightRole::shared_up, "layers.{}.mlp.shared_mlp.up_proj.weight"},
     TensorName{WeightRole::shared_down, "layers.{}.mlp.shared_mlp.down_proj.weight"},
 };
-constexpr auto kDenseTensors = joined(kLlamaEnds, kNorms, kAttention, kLlamaMlp);
-constexpr auto kMoeTensors = joined(kLlamaEnds, kNorms, kAttention, kExperts, kFusedExperts);
+constexpr auto kHunyuanDenseTensors = joined(kLlamaEnds, kHunyuanNorms, kHunyuanAttention, kLlamaMlp);
+constexpr auto kHunyuanMoeTensors = joined(kLlamaEnds, kHunyuanNorms, kHunyuanAttention, kHunyuanExperts, kFusedExperts);
 
 /// Published files call a fixed theta, theta * alpha^(d / (d - 2)), dynamic scaling.
-RopeConfig read_stretched_rope(ConfigReader& reader, const ModelConfig& config) {
+RopeConfig read_hunyuan_rope(ConfigReader& reader, const ModelConfig& config) {
   const std::string alpha_key = std::string(rope_object(reader)) + ".alpha";
   const double alpha = reader.number_or(alpha_key, 0, 0, 1e9);
   const auto dim = static_cast<double>(config.head_dim);
@@ -49,10 +49,10 @@ RopeConfig read_stretched_rope(ConfigReader& reader, const ModelConfig& config) 
   return {.theta = own * std::pow(alpha, dim / (dim - 2)), .rotary_dim = config.head_dim};
 }
 
-void read_dense(ConfigReader& reader, ModelConfig& config) {
+void read_hunyuan_dense(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config);
   read_rms_norm(reader, config, 1e-5);
-  config.ropes = {read_stretched_rope(reader, config)};
+  config.ropes = {read_hunyuan_rope(reader, config)};
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   if (reader.boolean_or("use_qk_norm", true)) norm_queries(config, QkNorm::head);
@@ -61,7 +61,7 @@ void read_dense(ConfigReader& reader, ModelConfig& config) {
 }
 
 /// A number that some files give for each layer: one value, or a list of equal ones.
-std::int64_t read_uniform(ConfigReader& reader, std::string_view key, std::int64_t fallback, std::int64_t most) {
+std::int64_t read_hunyuan_uniform(ConfigReader& reader, std::string_view key, std::int64_t fallback, std::int64_t most) {
   if (!reader.is_list(key)) return reader.integer_or(key, fallback, 1, most);
   const std::vector<double> list = reader.numbers(key, static_cast<std::size_t>(kMaxLayers), 1, static_cast<double>(most));
   if (list.empty()) return fallback;
@@ -71,13 +71,13 @@ std::int64_t read_uniform(ConfigReader& reader, std::string_view key, std::int64
   return static_cast<std::int64_t>(list.front());
 }
 
-void read_moe(ConfigReader& reader, ModelConfig& config) {
-  read_dense(reader, config);
+void read_hunyuan_moe(ConfigReader& reader, ModelConfig& config) {
+  read_hunyuan_dense(reader, config);
   MoeConfig& moe = config.moe;
-  moe.n_experts = read_uniform(reader, "num_experts", 1, kMaxExperts);
-  moe.top_k = read_uniform(reader, "moe_topk", 1, moe.n_experts);
-  moe.expert_size = read_uniform(reader, "moe_intermediate_size", config.intermediate_size, kMaxWidth);
-  moe.shared_size = config.intermediate_size * read_uniform(reader, "num_shared_expert", 1, kMaxExperts);
+  moe.n_experts = read_hunyuan_uniform(reader, "num_experts", 1, kMaxExperts);
+  moe.top_k = read_hunyuan_uniform(reader, "moe_topk", 1, moe.n_experts);
+  moe.expert_size = read_hunyuan_uniform(reader, "moe_intermediate_size", config.intermediate_size, kMaxWidth);
+  moe.shared_size = config.intermediate_size * read_hunyuan_uniform(reader, "num_shared_expert", 1, kMaxExperts);
   moe.normalises = true;
   config.layers.resize(static_cast<std::size_t>(config.n_layers));
   for (LayerConfig& layer : config.layers) layer.has_experts = true;
@@ -91,17 +91,17 @@ void read_moe(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kHunyuan{
     .name = "HunYuanDenseV1ForCausalLM",
     .model_type = "hunyuan_v1_dense",
-    .tensors = kDenseTensors,
+    .tensors = kHunyuanDenseTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_dense,
+    .read_config = read_hunyuan_dense,
 };
 
 extern constexpr Architecture kHunyuanMoe{
     .name = "HunYuanMoEV1ForCausalLM",
     .model_type = "hunyuan_v1_moe",
-    .tensors = kMoeTensors,
+    .tensors = kHunyuanMoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_moe,
+    .read_config = read_hunyuan_moe,
 };
 
 }  // namespace lathe::engine

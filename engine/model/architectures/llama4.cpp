@@ -11,7 +11,7 @@ namespace lathe::engine {
 namespace {
 
 // The family's own files stack the experts of a layer as [experts, inputs, outputs]; GGUF files have matrices.
-constexpr auto kTensors = joined(
+constexpr auto kLlama4Tensors = joined(
     kLlamaEnds, kLlamaNorms, kLlamaAttention,
     std::array{
         TensorName{WeightRole::gate, "layers.{}.feed_forward.gate_proj.weight"},
@@ -29,7 +29,7 @@ constexpr auto kTensors = joined(
     });
 
 /// Reads which layers have RoPE: a list, or all but every `no_rope_layer_interval`th.
-void read_rope_layers(ConfigReader& reader, ModelConfig& config) {
+void read_llama4_rope_layers(ConfigReader& reader, ModelConfig& config) {
   const std::int64_t interval = reader.integer_or("no_rope_layer_interval", 4, 1, kMaxLayers);
   const std::vector<double> listed = reader.numbers("no_rope_layers", static_cast<std::size_t>(kMaxLayers), 0, 1);
   if (!listed.empty() && std::ssize(listed) < config.n_layers) {
@@ -46,7 +46,7 @@ void read_rope_layers(ConfigReader& reader, ModelConfig& config) {
 }
 
 /// Reads which layers see a chunk of the context: those that `layer_types` lists, else those with RoPE.
-void read_chunks(ConfigReader& reader, ModelConfig& config) {
+void read_llama4_chunks(ConfigReader& reader, ModelConfig& config) {
   const bool has_chunks = !reader.is_null("attention_chunk_size");
   const std::int64_t chunk = has_chunks ? reader.integer_or("attention_chunk_size", 8192, 1, kMaxPositions) : 0;
   const std::vector<std::string> types = reader.texts("layer_types", static_cast<std::size_t>(kMaxLayers));
@@ -59,7 +59,7 @@ void read_chunks(ConfigReader& reader, ModelConfig& config) {
 }
 
 /// Reads the RoPE of the layers that have one, and the growth of queries in the others.
-void read_positions(ConfigReader& reader, ModelConfig& config) {
+void read_llama4_positions(ConfigReader& reader, ModelConfig& config) {
   const RopeDefaults defaults{.theta = 5e5, .rotary_dim = config.head_dim, .style = kernels::RopeStyle::interleaved};
   RopeConfig still{.rotary_dim = config.head_dim, .style = kernels::RopeStyle::interleaved, .is_still = true};
   if (reader.switch_or("attn_temperature_tuning", true)) {
@@ -71,7 +71,7 @@ void read_positions(ConfigReader& reader, ModelConfig& config) {
 }
 
 /// Reads which layers have experts: a list, or every `interleave_moe_layer_step`th.
-void read_expert_layers(ConfigReader& reader, ModelConfig& config) {
+void read_llama4_expert_layers(ConfigReader& reader, ModelConfig& config) {
   const std::int64_t step = reader.integer_or("interleave_moe_layer_step", 1, 1, kMaxLayers);
   const bool is_listed = reader.has("moe_layers");
   const std::vector<double> listed =
@@ -82,16 +82,16 @@ void read_expert_layers(ConfigReader& reader, ModelConfig& config) {
   }
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_llama4_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .head_dim = 128, .n_positions = 131072}, {.inner = "intermediate_size_mlp"});
   read_rms_norm(reader, config, 1e-5);
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
-  read_positions(reader, config);
+  read_llama4_positions(reader, config);
   read_experts(reader, config, 16, 1, {.size = "intermediate_size"});
-  read_expert_layers(reader, config);
-  read_rope_layers(reader, config);
-  read_chunks(reader, config);
+  read_llama4_expert_layers(reader, config);
+  read_llama4_rope_layers(reader, config);
+  read_llama4_chunks(reader, config);
   // Without a weight the length of a head is the same before and after RoPE.
   config.qk_norm = QkNorm::head;
   config.qk_norm_form = {.kind = kernels::NormKind::rms, .eps = config.norm.eps, .is_weightless = true};
@@ -105,9 +105,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kLlama4{
     .name = "Llama4ForCausalLM",
     .model_type = "llama4_text",
-    .tensors = kTensors,
+    .tensors = kLlama4Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_llama4_config,
 };
 
 }  // namespace lathe::engine

@@ -9,15 +9,15 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors =
+constexpr auto kMuseTensors =
     joined(kGemma2Tensors, std::array{TensorName{WeightRole::attention_gate, "layers.{}.self_attn.gate_proj.weight"}});
 
 // Norms of Q and K have no weight; GGUF files have the factor of Q in its place.
-constexpr std::array<std::string_view, 3> kIgnored = {".rotary_emb.inv_freq", ".self_attn.q_norm.weight",
-                                                      ".self_attn.k_norm.weight"};
+constexpr std::array<std::string_view, 3> kMuseIgnored = {".rotary_emb.inv_freq", ".self_attn.q_norm.weight",
+                                                          ".self_attn.k_norm.weight"};
 
 /// Reads windows, and which layers have RoPE: a theta for each layer, which is 0 for none.
-void read_layers(ConfigReader& reader, ModelConfig& config) {
+void read_muse_layers(ConfigReader& reader, ModelConfig& config) {
   const std::int64_t n = config.n_layers;
   const auto is_whole = [n](std::int64_t layer) { return (n - 1 - layer) % 4 == 0; };
   const std::int64_t window =
@@ -31,7 +31,7 @@ void read_layers(ConfigReader& reader, ModelConfig& config) {
   }
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_muse_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072});
   read_rms_norm(reader, config, 1e-5);
   const NormConfig plain = config.norm;
@@ -54,7 +54,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.logit_multiplier = reader.number_or("output_multiplier", 0.19611613513818404, 1e-6, 1e6);
   config.logit_soft_cap =
       reader.is_null("final_logit_softcapping") ? 0 : reader.number_or("final_logit_softcapping", 20, 0, 1e6);
-  read_layers(reader, config);
+  read_muse_layers(reader, config);
 }
 
 }  // namespace
@@ -62,9 +62,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kMuseGlimmer{
     .name = "MuseGlimmerForCausalLM",
     .model_type = "muse_glimmer_text",
-    .tensors = kTensors,
-    .ignored_suffixes = kIgnored,
-    .read_config = read_config,
+    .tensors = kMuseTensors,
+    .ignored_suffixes = kMuseIgnored,
+    .read_config = read_muse_config,
 };
 
 }  // namespace lathe::engine

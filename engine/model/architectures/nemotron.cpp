@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_nemotron_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_layer_norm(reader, config, "norm_eps", 1e-5);
   config.norm.plus_one = true;
@@ -23,7 +23,7 @@ extern constexpr Architecture kNemotron{
     .model_type = "nemotron",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_nemotron_config,
 };
 
 }  // namespace lathe::engine

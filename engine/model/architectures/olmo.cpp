@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_olmo_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config);
   config.norm = {.kind = kernels::NormKind::layer, .eps = 1e-5, .is_weightless = true};
   read_whole_rope(reader, config);
@@ -22,7 +22,7 @@ extern constexpr Architecture kOlmo{
     .model_type = "olmo",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_olmo_config,
 };
 
 }  // namespace lathe::engine

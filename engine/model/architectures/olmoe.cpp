@@ -6,9 +6,9 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kQwenExperts, kFusedExperts);
+constexpr auto kOlmoeTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kQwenExperts, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_olmoe_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_positions = 4096, .rms_norm_eps = 1e-5});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   norm_queries(config, QkNorm::all_heads);
@@ -21,9 +21,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kOlmoe{
     .name = "OlmoeForCausalLM",
     .model_type = "olmoe",
-    .tensors = kTensors,
+    .tensors = kOlmoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_olmoe_config,
 };
 
 }  // namespace lathe::engine

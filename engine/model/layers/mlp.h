@@ -17,8 +17,10 @@ struct MlpShape {
   std::int64_t inner = 0;
   bool bias = false;
 };
-/// Shape of the MLP of a layer without experts.
-inline MlpShape mlp_shape(const ModelConfig& config) { return {config.intermediate_size, config.mlp_bias}; }
+/// Shape of the MLP of a layer, besides experts.
+inline MlpShape mlp_shape(const ModelConfig& config, const LayerConfig& layer) {
+  return {config.inner_of(layer), config.mlp_bias};
+}
 
 /// Formats of gate and up, and of down.
 struct MlpFormats {

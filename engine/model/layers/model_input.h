@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/api/backend.h"
+#include "kernels/api/recurrent.h"
 
 namespace lathe::engine {
 
@@ -24,6 +25,7 @@ struct ModelInput {
   std::span<const KvRows> kv_rows;              ///< indexed by KvStorage::group_of()
   std::span<const KvRows> chunk_rows{};         ///< kv_rows for layers that see chunks, if the model has such layers
   std::span<const std::int32_t> logit_rows;     ///< rows that need logits
+  kernels::RecurrentBatch recurrent{};          ///< of recurrent layers: the slot of each sequence's states
 };
 
 }  // namespace lathe::engine

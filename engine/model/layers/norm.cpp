@@ -34,8 +34,18 @@ void NormLayer::add_one(std::int64_t first, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) numbers[i] += 1;
 }
 
+void NormLayer::scale_weight(double factor) {
+  float* const numbers = weight_.view().as<float>();
+  for (std::int64_t i = 0; i < weight_.view().n_elements(); ++i) numbers[i] *= static_cast<float>(factor);
+}
+
 void NormLayer::load_bias(kernels::Backend& backend, const kernels::TensorView& bias) {
   copy_converted(backend, bias_.view(), bias);
+}
+
+void UnitNorm::on_allocated() {
+  if (ones_.n_bytes() == 0) return;
+  std::fill_n(ones_.view().as<float>(), ones_.view().n_elements(), 1.0F);
 }
 
 }  // namespace lathe::engine

@@ -5,6 +5,9 @@
 #include <fstream>
 
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace constraints_test {
 
 using namespace lathe;
 using engine::Json;
@@ -137,5 +140,7 @@ void ConstraintsTest::T12_constraints_that_allow_no_token_are_refused() {
   expect_refusal("guided_regex", "(?!)", "guided_regex");
 }
 
-QTEST_GUILESS_MAIN(ConstraintsTest)
+LATHE_TEST(ConstraintsTest)
+
+}  // namespace constraints_test
 #include "constraints_test.moc"

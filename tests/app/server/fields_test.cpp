@@ -5,7 +5,10 @@
 
 #include "app/server/known_fields.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace fields_test {
 
 using namespace lathe;
 using app::FieldFate;
@@ -449,5 +452,7 @@ void FieldsTest::tokenize_warns_of_unknown_fields_alone() {
   QVERIFY(warns_of(HttpClient(fixture_->port()).post("/detokenize", Json{{"tokens", {97}}, {"x", 1}}).json(), "x"));
 }
 
-QTEST_GUILESS_MAIN(FieldsTest)
+LATHE_TEST(FieldsTest)
+
+}  // namespace fields_test
 #include "fields_test.moc"

@@ -3,6 +3,9 @@
 
 #include "tests/support/bad_bodies.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace parameters_test {
 
 using namespace lathe;
 using engine::Json;
@@ -322,5 +325,7 @@ void ParametersTest::after_every_refusal_the_next_request_is_served() {
   QVERIFY(fixture_->engine().wait_for_active(0));
 }
 
-QTEST_GUILESS_MAIN(ParametersTest)
+LATHE_TEST(ParametersTest)
+
+}  // namespace parameters_test
 #include "parameters_test.moc"

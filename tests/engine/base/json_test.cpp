@@ -6,6 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/test_class.h"
+
+namespace json_test {
+
 using lathe::engine::dump_json;
 using lathe::engine::ErrorCode;
 using lathe::engine::Json;
@@ -231,5 +235,7 @@ class JsonTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(JsonTest)
+LATHE_TEST(JsonTest)
+
+}  // namespace json_test
 #include "json_test.moc"

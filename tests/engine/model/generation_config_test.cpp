@@ -5,6 +5,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace generation_config_test {
+
 using namespace lathe::engine;
 
 class GenerationConfigTest : public QObject {
@@ -63,16 +67,26 @@ void GenerationConfigTest::suppressed_tokens_are_read_and_checked() {
 void GenerationConfigTest::a_wrong_eos_is_left_out_with_a_warning_data() {
   QTest::addColumn<QString>("eos");
   QTest::addColumn<QString>("named");
-  QTest::newRow("the first behind") << "100" << "100";
-  QTest::newRow("far behind") << "[2, 999999]" << "999999";
-  QTest::newRow("negative") << "-1" << "-1";
-  QTest::newRow("large") << "18446744073709551615" << "18446744073709551615";
-  QTest::newRow("text") << "[\"</s>\", 2]" << "\"</s>\"";
-  QTest::newRow("fraction") << "2.5" << "2.5";
-  QTest::newRow("NaN") << "[NaN]" << "NaN";
-  QTest::newRow("infinity") << "-Infinity" << "-Infinity";
-  QTest::newRow("null in a list") << "[null, 2]" << "null";
-  QTest::newRow("list in a list") << "[[3], 2]" << "[3]";
+  QTest::newRow("the first behind") << "100"
+                                    << "100";
+  QTest::newRow("far behind") << "[2, 999999]"
+                              << "999999";
+  QTest::newRow("negative") << "-1"
+                            << "-1";
+  QTest::newRow("large") << "18446744073709551615"
+                         << "18446744073709551615";
+  QTest::newRow("text") << "[\"</s>\", 2]"
+                        << "\"</s>\"";
+  QTest::newRow("fraction") << "2.5"
+                            << "2.5";
+  QTest::newRow("NaN") << "[NaN]"
+                       << "NaN";
+  QTest::newRow("infinity") << "-Infinity"
+                            << "-Infinity";
+  QTest::newRow("null in a list") << "[null, 2]"
+                                  << "null";
+  QTest::newRow("list in a list") << "[[3], 2]"
+                                  << "[3]";
 }
 
 void GenerationConfigTest::a_wrong_eos_is_left_out_with_a_warning() {
@@ -102,5 +116,7 @@ void GenerationConfigTest::other_keys_are_nobodys_business() {
   QVERIFY(read_generation_config({{"transformers_version", "4.41"}, {"do_sample", true}}, 100).warnings.empty());
 }
 
-QTEST_GUILESS_MAIN(GenerationConfigTest)
+LATHE_TEST(GenerationConfigTest)
+
+}  // namespace generation_config_test
 #include "generation_config_test.moc"

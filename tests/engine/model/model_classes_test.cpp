@@ -11,7 +11,10 @@
 #include "engine/model/model_config.h"
 #include "engine/model/text_aliases.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace model_classes_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -112,5 +115,7 @@ class ModelClassesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ModelClassesTest)
+LATHE_TEST(ModelClassesTest)
+
+}  // namespace model_classes_test
 #include "model_classes_test.moc"

@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "engine/model/rope_config.h"
+#include "tests/support/test_class.h"
+
+namespace rope_waves_test {
 
 using namespace lathe::engine;
 
@@ -53,6 +56,18 @@ class RopeWavesTest : public QObject {
     QVERIFY(near(rope_waves(rope, 100).frequencies[1], std::pow(10000, -0.25), 1e-12));
     const double theta = 10000 * std::pow(2 * 4.0 - 1, 8.0 / 6);
     QVERIFY(near(rope_waves(rope, 400).frequencies[1], std::pow(theta, -0.25), 1e-12));
+  }
+
+  /// Exponents are those of the whole head; the pairs behind the rotated ones stand still.
+  void proportional_rotates_the_first_pairs() {
+    const RopeConfig rope{
+        .theta = 1e6, .rotary_dim = 16, .scaling = RopeScaling::proportional, .factor = 2, .n_rotated_pairs = 3};
+    const auto frequencies = rope_waves(rope, 100).frequencies;
+    QCOMPARE(frequencies.size(), std::size_t{8});
+    QVERIFY(near(frequencies[2], std::pow(1e6, -4.0 / 16) / 2, 1e-12));
+    for (std::size_t i = 3; i < frequencies.size(); ++i) QCOMPARE(frequencies[i], 0.0);
+    QCOMPARE(describe_scaling(rope), std::string("proportional x2"));
+    QCOMPARE(describe_scaling({.scaling = RopeScaling::proportional}), std::string("proportional"));
   }
 
   /// Phi-3.5-mini: 131072 positions from 4096 give sqrt(1 + ln 32 / ln 4096) = 1.190238.
@@ -121,5 +136,7 @@ class RopeWavesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RopeWavesTest)
+LATHE_TEST(RopeWavesTest)
+
+}  // namespace rope_waves_test
 #include "rope_waves_test.moc"

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "engine/model/generation_config.h"
+#include "tests/support/test_class.h"
+
+namespace sampling_field_test {
 
 using namespace lathe::engine;
 
@@ -161,5 +164,7 @@ void SamplingFieldTest::a_checkpoint_recommends_by_the_key_of_the_row() {
   }
 }
 
-QTEST_GUILESS_MAIN(SamplingFieldTest)
+LATHE_TEST(SamplingFieldTest)
+
+}  // namespace sampling_field_test
 #include "sampling_field_test.moc"

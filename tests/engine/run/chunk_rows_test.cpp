@@ -4,6 +4,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace chunk_rows_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -49,5 +53,7 @@ class ChunkRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChunkRowsTest)
+LATHE_TEST(ChunkRowsTest)
+
+}  // namespace chunk_rows_test
 #include "chunk_rows_test.moc"

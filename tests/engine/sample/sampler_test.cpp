@@ -8,6 +8,9 @@
 
 #include "engine/sample/stage.h"
 #include "tests/support/sampling.h"
+#include "tests/support/test_class.h"
+
+namespace sampler_test {
 
 using namespace lathe::engine;
 using lathe::tests::normal_logits;
@@ -255,5 +258,7 @@ class SamplerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SamplerTest)
+LATHE_TEST(SamplerTest)
+
+}  // namespace sampler_test
 #include "sampler_test.moc"

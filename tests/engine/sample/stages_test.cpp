@@ -8,6 +8,9 @@
 
 #include "engine/sample/sampler.h"
 #include "tests/support/sampling.h"
+#include "tests/support/test_class.h"
+
+namespace stages_test {
 
 using namespace lathe::engine;
 using lathe::tests::normal_logits;
@@ -267,5 +270,7 @@ class StagesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(StagesTest)
+LATHE_TEST(StagesTest)
+
+}  // namespace stages_test
 #include "stages_test.moc"

@@ -6,7 +6,10 @@
 
 #include "engine/text/pretokenizer.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace word_patterns_test {
 
 using namespace lathe::engine;
 
@@ -122,5 +125,7 @@ class WordPatternsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(WordPatternsTest)
+LATHE_TEST(WordPatternsTest)
+
+}  // namespace word_patterns_test
 #include "word_patterns_test.moc"

@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace mixture_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -117,5 +120,7 @@ class MixtureTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MixtureTest)
+LATHE_TEST(MixtureTest)
+
+}  // namespace mixture_test
 #include "mixture_test.moc"

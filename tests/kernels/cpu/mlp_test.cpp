@@ -5,6 +5,9 @@
 
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace mlp_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -277,5 +280,7 @@ class MlpTest : public QObject {
   void silu_keeps_nan() { QVERIFY(std::isnan(silu_of(*backend_of_row(), std::numeric_limits<float>::quiet_NaN()))); }
 };
 
-QTEST_GUILESS_MAIN(MlpTest)
+LATHE_TEST(MlpTest)
+
+}  // namespace mlp_test
 #include "mlp_test.moc"

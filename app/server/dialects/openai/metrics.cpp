@@ -174,6 +174,11 @@ std::string server_metrics(const Traffic& traffic) {
     text.sample("http_requests_total", "status=\"" + std::to_string(hundreds) + "xx\"",
                 static_cast<double>(traffic.of_class(hundreds)));
   }
+  text.head("lathe:dialect_requests_total", "Requests answered, by protocol.", "counter");
+  for (std::size_t i = 0; i < dialects().size(); ++i) {
+    text.sample("lathe:dialect_requests_total", "dialect=\"" + label_value(dialects()[i]->name) + "\"",
+                static_cast<double>(traffic.of_dialect(i)));
+  }
   return text.take();
 }
 

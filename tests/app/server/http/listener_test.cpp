@@ -11,6 +11,9 @@
 #include "tests/support/few_threads.h"
 #include "tests/support/http_client.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace listener_test {
 
 using namespace lathe;
 using namespace lathe::app::http;
@@ -242,5 +245,7 @@ void ListenerTest::threads_that_cannot_be_had_are_an_error() {
   QVERIFY2(refused.error().message.find("65 threads") != std::string::npos, refused.error().message.c_str());
 }
 
-QTEST_GUILESS_MAIN(ListenerTest)
+LATHE_TEST(ListenerTest)
+
+}  // namespace listener_test
 #include "listener_test.moc"
