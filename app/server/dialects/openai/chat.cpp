@@ -49,6 +49,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), true);
   read_chat_logprobs(body, plan);
+  plan.fields.structured = read_structured_fields(body, request.body);
   refuse_unserved_fields(body, {"echo"});
   LATHE_TRY(engine::OrderedJson tools, read_tools(body, request.body));
   engine::AnswerReading reading = read_reading(body, engine->model(), plan);

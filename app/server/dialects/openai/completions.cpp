@@ -92,6 +92,7 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
   read_echo_and_logprobs(body, plan);
+  plan.fields.structured = read_structured_fields(body, request.body);
   refuse_unserved_fields(body, {"tools"});
   const bool add_special = body.flag("add_special_tokens").value_or(true);
   const Json* prompt = body.any("prompt");

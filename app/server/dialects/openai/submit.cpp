@@ -37,8 +37,9 @@ engine::Result<http::Reply> submit(const ServerContext& context, const http::Req
   }
   RequestRecord row = request_row(request);
   row.model = plan.model;
+  const StructuredFields structured = plan.fields.structured;
   auto set = GenerationSet::submit(engine, context.requests, std::move(requests), row);
-  if (!set) return tl::unexpected(given.in_given_names(set.error()));
+  if (!set) return tl::unexpected(structured.in_given_names(given.in_given_names(set.error())));
   if (plan.fields.stream) return http::Reply(std::make_unique<StreamedAnswer>(std::move(plan), std::move(*set)));
   return http::Reply(std::make_unique<WholeAnswer>(std::move(plan), std::move(*set)));
 }
