@@ -10,11 +10,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kConvolution = "conv", kAttention = "full_attention";
+constexpr std::string_view kConvLayer = "conv", kAttentionLayer = "full_attention";
 
 /// The type of each layer, as the file lists it or by the indices of the layers of attention; all of them where it has
 /// neither.
-std::vector<std::string> read_types(ConfigReader& reader, std::int64_t n_layers) {
+std::vector<std::string> read_lfm2_types(ConfigReader& reader, std::int64_t n_layers) {
   const bool has_indices = reader.has("full_attn_idxs");
   const std::vector<double> attends =
       reader.numbers("full_attn_idxs", static_cast<std::size_t>(kMaxLayers), 0, static_cast<double>(kMaxLayers));
@@ -22,13 +22,13 @@ std::vector<std::string> read_types(ConfigReader& reader, std::int64_t n_layers)
   if (!types.empty()) return types;
   for (std::int64_t i = 0; i < n_layers; ++i) {
     const bool is_listed = std::find(attends.begin(), attends.end(), static_cast<double>(i)) != attends.end();
-    types.emplace_back(is_listed || !has_indices ? kAttention : kConvolution);
+    types.emplace_back(is_listed || !has_indices ? kAttentionLayer : kConvLayer);
   }
   return types;
 }
 
-void read_layers(ConfigReader& reader, ModelConfig& config) {
-  std::vector<std::string> types = read_types(reader, config.n_layers);
+void read_lfm2_layers(ConfigReader& reader, ModelConfig& config) {
+  std::vector<std::string> types = read_lfm2_types(reader, config.n_layers);
   if (types.size() < static_cast<std::size_t>(config.n_layers)) {
     reader.fault("layer_types",
                  fmt::format("got a list of {}, expected one for each of {} layers", types.size(), config.n_layers));
@@ -37,13 +37,13 @@ void read_layers(ConfigReader& reader, ModelConfig& config) {
   types.resize(static_cast<std::size_t>(config.n_layers));
   config.layers.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i] != kConvolution && types[i] != kAttention) {
+    if (types[i] != kConvLayer && types[i] != kAttentionLayer) {
       return reader.unmet(
-          fmt::format("layers of type '{:.32}' (layer_types; known: {}, {})", types[i], kAttention, kConvolution));
+          fmt::format("layers of type '{:.32}' (layer_types; known: {}, {})", types[i], kAttentionLayer, kConvLayer));
     }
-    if (types[i] == kConvolution) config.layers[i].mixer = LayerMixer::short_conv;
+    if (types[i] == kConvLayer) config.layers[i].mixer = LayerMixer::short_conv;
   }
-  if (std::find(types.begin(), types.end(), kAttention) == types.end()) {
+  if (std::find(types.begin(), types.end(), kAttentionLayer) == types.end()) {
     reader.unmet("a model without any layer of attention (layer_types)");
   }
 }
@@ -57,7 +57,7 @@ void read_lfm2_parts(ConfigReader& reader, ModelConfig& config) {
   read_whole_rope(reader, config, 1e6);
   config.short_conv = {.kernel = reader.integer_or("conv_L_cache", 3, 2, kernels::kMaxConvKernel),
                        .has_bias = reader.boolean_or("conv_bias", false)};
-  read_layers(reader, config);
+  read_lfm2_layers(reader, config);
 }
 
 }  // namespace lathe::engine
