@@ -12,32 +12,31 @@
 namespace lathe::kernels {
 namespace {
 
-constexpr double kStateTolerance = 5e-6;
-constexpr std::int64_t kTextRows = 40;
+constexpr double kTolerance = 5e-6;
+constexpr std::int64_t kRows = 40;
 
-/// One layer, with inputs for a text of kTextRows rows.
-struct RecurrentCase {
+/// One layer, with inputs for a text of kRows rows.
+struct LayerCase {
   const char* name;
   StateShape shape;
   std::int64_t n_key_heads;  ///< 0: a convolution alone
 };
 
-constexpr std::array kRecurrentCases = {
-    RecurrentCase{
-        "gated delta net 16 heads of 128",
-        {.conv_channels = 2 * 8 * 128 + 16 * 128, .conv_kernel = 4, .n_heads = 16, .key_dim = 128, .value_dim = 128},
-        8},
-    RecurrentCase{"gated delta net 9 heads of 14",
-                  {.conv_channels = 2 * 3 * 10 + 9 * 14, .conv_kernel = 3, .n_heads = 9, .key_dim = 10, .value_dim = 14},
-                  3},
-    RecurrentCase{"short convolution of 1024", {.conv_channels = 1024, .conv_kernel = 3}, 0}};
+constexpr std::array kLayers = {
+    LayerCase{"gated delta net 16 heads of 128",
+              {.conv_channels = 2 * 8 * 128 + 16 * 128, .conv_kernel = 4, .n_heads = 16, .key_dim = 128, .value_dim = 128},
+              8},
+    LayerCase{"gated delta net 9 heads of 14",
+              {.conv_channels = 2 * 3 * 10 + 9 * 14, .conv_kernel = 3, .n_heads = 9, .key_dim = 10, .value_dim = 14},
+              3},
+    LayerCase{"short convolution of 1024", {.conv_channels = 1024, .conv_kernel = 3}, 0}};
 
-class RecurrentInputs {
+class LayerInputs {
  public:
-  RecurrentInputs(const RecurrentCase& of, RandomNumbers& numbers, Backend& backend)
+  LayerInputs(const LayerCase& of, RandomNumbers& numbers, Backend& backend)
       : of_(of),
-        x_(Dtype::f32, {kTextRows, of.shape.conv_channels}, numbers, 1, &backend),
-        gates_(Dtype::f32, {kTextRows, std::max<std::int64_t>(2 * of.shape.n_heads, 1)}, numbers, 3, &backend),
+        x_(Dtype::f32, {kRows, of.shape.conv_channels}, numbers, 1, &backend),
+        gates_(Dtype::f32, {kRows, std::max<std::int64_t>(2 * of.shape.n_heads, 1)}, numbers, 3, &backend),
         conv_(Dtype::f32, {of.shape.conv_kernel, of.shape.conv_channels}, numbers, 1, &backend),
         rates_(Dtype::f32, {std::max<std::int64_t>(of.shape.n_heads, 1)}, numbers, 1, &backend),
         dt_bias_(Dtype::f32, {std::max<std::int64_t>(of.shape.n_heads, 1)}, numbers, 1, &backend) {
@@ -49,7 +48,7 @@ class RecurrentInputs {
     return of_.n_key_heads > 0 ? of_.shape.n_heads * of_.shape.value_dim : of_.shape.conv_channels;
   }
 
-  /// Computes rows [begin, begin + n) of the text into the same rows of out [kTextRows, width()].
+  /// Computes rows [begin, begin + n) of the text into the same rows of out [kRows, width()].
   void step(Backend& backend, void* states, std::int64_t begin, std::int64_t n, const TensorView& out) const {
     RecurrentOperations& ops = *recurrent_operations(backend);
     const std::int32_t starts[] = {0, static_cast<std::int32_t>(n)}, context[] = {static_cast<std::int32_t>(begin + n)},
@@ -72,33 +71,32 @@ class RecurrentInputs {
   }
 
  private:
-  const RecurrentCase& of_;
+  const LayerCase& of_;
   RandomTensor x_, gates_, conv_, rates_, dt_bias_;
 };
 
-Buffer states_of(Backend& backend, const RecurrentCase& of) {
+Buffer states_of(Backend& backend, const LayerCase& of) {
   return backend.allocate(recurrent_operations(backend)->state_bytes(of.shape));
 }
 
-void check_recurrent_layer(Backend& backend, const RecurrentCase& of, RandomNumbers& numbers,
-                           const std::function<void(OpCheck)>& add) {
+void check_layer(Backend& backend, const LayerCase& of, RandomNumbers& numbers, const std::function<void(OpCheck)>& add) {
   const auto reference = make_reference_backend();
-  const RecurrentInputs inputs(of, numbers, backend);
-  const RandomTensor want({kTextRows, inputs.width()}), got({kTextRows, inputs.width()}, &backend),
-      parts({kTextRows, inputs.width()}, &backend);
+  const LayerInputs inputs(of, numbers, backend);
+  const RandomTensor want({kRows, inputs.width()}), got({kRows, inputs.width()}, &backend),
+      parts({kRows, inputs.width()}, &backend);
   const Buffer plain = states_of(*reference, of), states = states_of(backend, of);
-  inputs.step(*reference, plain.data(), 0, kTextRows, want.view());
-  OpCheck check{.op = of.name, .tolerance = kStateTolerance, .bound = {}};
-  check.seconds = best_seconds(0, [&] { inputs.step(backend, states.data(), 0, kTextRows, got.view()); });
+  inputs.step(*reference, plain.data(), 0, kRows, want.view());
+  OpCheck check{.op = of.name, .tolerance = kTolerance, .bound = {}};
+  check.seconds = best_seconds(0, [&] { inputs.step(backend, states.data(), 0, kRows, got.view()); });
   check.max_error = relative_error(got.view(), want.view());
   add(std::move(check));
   OpCheck invariance{.op = std::string("in two steps, ") + of.name, .bound = {}};
   inputs.step(backend, states.data(), 0, 17, parts.view());
-  inputs.step(backend, states.data(), 17, kTextRows - 17, parts.view());
-  for (std::int64_t row = 0; row < kTextRows; ++row) {
+  inputs.step(backend, states.data(), 17, kRows - 17, parts.view());
+  for (std::int64_t row = 0; row < kRows; ++row) {
     const auto n_bytes = static_cast<std::size_t>(inputs.width()) * sizeof(float);
     const bool is_same = std::memcmp(got.view().row<float>(row), parts.view().row<float>(row), n_bytes) == 0;
-    invariance.max_error += is_same ? 0 : 1.0 / kTextRows;
+    invariance.max_error += is_same ? 0 : 1.0 / kRows;
   }
   add(std::move(invariance));
 }
@@ -107,7 +105,7 @@ void check_recurrent_layer(Backend& backend, const RecurrentCase& of, RandomNumb
 
 void check_recurrent_layers(Backend& backend, RandomNumbers& numbers, const std::function<void(OpCheck)>& add) {
   if (recurrent_operations(backend) == nullptr) return;
-  for (const RecurrentCase& of : kRecurrentCases) check_recurrent_layer(backend, of, numbers, add);
+  for (const LayerCase& of : kLayers) check_layer(backend, of, numbers, add);
 }
 
 }  // namespace lathe::kernels
