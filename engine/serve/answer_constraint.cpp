@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/contains.h"
 #include "engine/text/tool_calls/reasoning_format.h"
 
 namespace lathe::engine {
@@ -13,10 +14,6 @@ namespace {
 constexpr std::size_t kTailBytes = 128;
 /// Messages of gpt-oss have headers: its answer proper is the message of the final channel.
 constexpr std::string_view kHarmony = "openai_gptoss", kFinalMessage = "<|channel|>final<|message|>";
-
-bool contains(std::span<const std::int32_t> ids, std::int32_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
 
 const ReasoningFormat* format_of(const AnswerReading& reading) {
   for (const ReasoningFormat& format : reasoning_formats()) {

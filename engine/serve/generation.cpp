@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/contains.h"
 #include "engine/model/rope_config.h"
 
 namespace lathe::engine {
@@ -25,10 +26,6 @@ constexpr auto kItlBoundsMs = [] {
 /// Tokens between two updates of a running answer's quantiles. People only glance at them, and an update with every token
 /// would cost more than the token's event.
 constexpr int kTokensAQuantile = 16;
-
-bool contains(std::span<const std::int32_t> ids, std::int32_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
 
 std::int64_t total_tokens(const GenerateRequest& request, std::int64_t context) {
   if (request.sampling.max_tokens == 0) return context;

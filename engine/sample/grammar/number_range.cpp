@@ -165,7 +165,8 @@ Decimal decimal_of(double value) {
   Decimal out;
   std::size_t at = 0;
   if (text[at] == '-') out.is_negative = true, ++at;
-  const std::size_t e = std::min(text.find('e'), text.size()), dot = std::min(text.find('.'), e);
+  const auto place_of = [&](char c) { return static_cast<std::size_t>(std::ranges::find(text, c) - text.begin()); };
+  const std::size_t e = place_of('e'), dot = std::min(place_of('.'), e);
   out.whole = text.substr(at, dot - at);
   if (dot < e) out.fraction = text.substr(dot + 1, e - dot - 1);
   int exponent = e < text.size() ? std::stoi(text.substr(e + 1)) : 0;
