@@ -43,7 +43,7 @@ void PerLayerEmbedding::forward(kernels::Backend& backend, const ModelConfig& co
     for (std::int64_t row = begin; row < end; ++row) {
       float* const to = inputs.row<float>(row);
       const std::int32_t id = token_ids[static_cast<std::size_t>(row)];
-      table_.read_row(id < table_.n_rows() ? id : 0, to);  // tokens that stand for images and sound have no row of their own
+      table_.read_row(id < table_.n_rows() ? id : 0, to);  // tokens of images and sound have no row of their own
       for (std::int64_t i = 0; i < inputs.dim(1); ++i) to[i] *= factor;
     }
   });

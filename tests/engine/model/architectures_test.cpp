@@ -321,7 +321,7 @@ class ArchitecturesTest : public QObject {
     QVERIFY2(text.find(named.toStdString()) != std::string::npos, text.c_str());
   }
 
-  /// What files leave out is what the class of their model_type says.
+  /// Absent keys have the values of the class that model_type names.
   void gemma_4_has_defaults_of_its_own() {
     Json config = config_of("gemma4");
     for (const char* key : {"rope_parameters", "layer_types", "sliding_window", "per_layer_config", "attention_k_eq_v",
