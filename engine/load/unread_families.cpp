@@ -14,7 +14,6 @@ constexpr std::string_view kKda = "recurrent layers (Kimi delta attention)";
 constexpr std::string_view kMamba1 = "recurrent layers (Mamba)", kMamba2 = "recurrent layers (Mamba 2)";
 constexpr std::string_view kShortConvolution = "short convolutions in place of attention";
 constexpr std::string_view kIndexer = "an indexer that chooses the tokens of sparse attention";
-constexpr std::string_view kSharedCache = "layers that share the keys and values of others, and embeddings for each layer";
 constexpr std::string_view kOutputGate = "a gate on the output of attention";
 constexpr std::string_view kSquaredRelu = "an MLP with squared ReLU";
 constexpr std::string_view kLightning = "recurrent layers (lightning attention)";
@@ -32,7 +31,6 @@ constexpr std::array kFamilies = {
     UnreadFamily{"deepseek_v4", "deepseek4", "hyper-connections and compressed attention"},
     UnreadFamily{"falcon_h1", "falcon-h1", kMamba2},
     UnreadFamily{"falcon_mamba", "", kMamba1},
-    UnreadFamily{"gemma3n", "gemma3n", kSharedCache},
     UnreadFamily{"glm_moe_dsa", "glm-dsa", kIndexer},
     UnreadFamily{"granitemoehybrid", "granitehybrid", kMamba2},
     UnreadFamily{"hunyuan_v1_dense", "hunyuan-dense", "norms of Q and K behind RoPE"},

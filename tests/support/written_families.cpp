@@ -72,6 +72,10 @@ constexpr std::array kFamilies = {
                       "rope_parameters": {"sliding_attention": {"rope_theta": 10000.0}}})",
                   .allowed = 1e-5,
                   .has_file = false},
+    WrittenFamily{
+        .name = "gemma3n", .refused = "Gemma3nForCausalLM cannot be written", .is_written = false, .has_file = false},
+    WrittenFamily{
+        .name = "gemma3n-uneven", .refused = "Gemma3nForCausalLM cannot be written", .is_written = false, .has_file = false},
     WrittenFamily{.name = "gemma4"},
     WrittenFamily{.name = "gemma4-moe"},
     WrittenFamily{.name = "gemma4-moe-uneven", .allowed = 5e-5, .has_file = false},
