@@ -39,7 +39,7 @@ class StringTokenizer final : public ByteTokenizer {
   std::vector<std::string> strings_;
 };
 
-/// What all matchers of a test share.
+/// The parts that all matchers of a test share.
 inline engine::grammar::MatcherParts matcher_parts(int n_strings = 1500) {
   const StringTokenizer tokenizer(n_strings);
   return {std::make_shared<const engine::grammar::Vocabulary>(tokenizer, tokenizer.vocab_size() + 5),

@@ -14,7 +14,7 @@ namespace lathe::engine::grammar {
 /// json: a character has one spelling: itself, or the shortest escape where JSON needs one.
 enum class Spelling : std::uint8_t { plain, json };
 
-/// Characters that stand in a string of JSON as they are.
+/// Characters that a string of JSON may have without an escape.
 const CodePointSet& json_plain_characters();
 
 /// Adds edges that read one character of the set.

@@ -20,7 +20,7 @@ std::u32string characters_of(const std::string& text) {
   return out;
 }
 
-/// What was read of the strings: the longest end of the text that begins one of them.
+/// The longest end of the text read so far that begins one of the strings.
 using Beginning = std::u32string;
 
 }  // namespace

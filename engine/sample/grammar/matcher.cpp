@@ -37,7 +37,7 @@ bool Matcher::accept_bytes(std::string_view bytes) {
   if (history_.size() > kMaxRollback) history_.erase(history_.begin());
   history_.push_back(state);
   if (table_->n_bytes() > kMaxBytes) {
-    // What takes this much after all cannot be kept to it: the oldest states that could be taken back go first.
+    // States that are still needed for taking tokens back give way if they take this much by themselves.
     table_->compact(history_);
     if (table_->n_bytes() > kMaxBytes / 2) history_.erase(history_.begin(), history_.end() - 1);
     mask_state_ = StateTable::kDead;

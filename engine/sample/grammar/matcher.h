@@ -21,13 +21,13 @@ struct TokenMask {
   bool may_end = false;              ///< the answer is complete
 };
 
-/// What the matchers of an engine share.
+/// The parts that all matchers of an engine share.
 struct MatcherParts {
   std::shared_ptr<const Vocabulary> vocabulary;
   std::shared_ptr<TokenSetCache> sets;
 };
 
-/// Thread: one at a time. Owns: its states; a copy has states of its own. accept() and mask() take memory as they meet new
+/// Thread: one at a time. Owns: its states; a copy has states of its own. accept() and mask() take memory as they reach new
 /// states, but keep no more than kMaxBytes.
 class Matcher {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keywords of JSON Schema: which are enforced, which are notes for people, and which are refused.
+// Keywords of JSON Schema: which are enforced, which are annotations for people, and which are refused.
 // Source: JSON Schema 2020-12, core and validation; OpenAPI 3.0 for nullable and example.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace lathe::engine::grammar {
 
 enum class KeywordFate : std::uint8_t {
   enforced,
-  note,    ///< it says nothing about which values are valid
-  refused  ///< no mask can hold an answer to it, or none does yet
+  annotation,  ///< it says nothing about which values are valid
+  refused      ///< no mask can hold an answer to it, or none does yet
 };
 
 struct SchemaKeyword {

@@ -50,7 +50,7 @@ OrderedJson common_types(const OrderedJson& a, const OrderedJson& b) {
   return out;
 }
 
-/// What a schema says about a property that it does not name: nothing (null), or what additionalProperties has.
+/// The schema of a property that a schema does not name: its additionalProperties; null: any value.
 const OrderedJson* additional_of(const OrderedJson& schema) {
   const auto found = schema.find("additionalProperties");
   return found == schema.end() || *found == true ? nullptr : &*found;
@@ -106,7 +106,7 @@ bool is_among(std::string_view keyword, std::initializer_list<std::string_view> 
 
 Result<OrderedJson> joined(const std::string& keyword, const OrderedJson& a, const OrderedJson& b) {
   const SchemaKeyword* known = find_keyword(keyword);
-  if (a == b || (known != nullptr && known->fate == KeywordFate::note)) return a;
+  if (a == b || (known != nullptr && known->fate == KeywordFate::annotation)) return a;
   if (keyword == "type") return common_types(a, b);
   if (keyword == "enum" && a.is_array() && b.is_array()) return common_items(a, b);
   if (keyword == "const") return refuse("two different constants contradict each other", keyword);

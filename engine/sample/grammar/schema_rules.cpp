@@ -48,7 +48,7 @@ std::string without_percents(std::string_view text) {
 bool is_only(const OrderedJson& schema, std::string_view keyword) {
   for (const auto& [name, value] : schema.items()) {
     const SchemaKeyword* known = find_keyword(name);
-    const bool is_note = name.starts_with("x-") || (known != nullptr && known->fate == KeywordFate::note);
+    const bool is_note = name.starts_with("x-") || (known != nullptr && known->fate == KeywordFate::annotation);
     if (name != keyword && !is_note) return false;
   }
   return true;

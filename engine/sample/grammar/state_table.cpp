@@ -91,7 +91,7 @@ void StateTable::make_kernel() {
   overflowed_ = true;
 }
 
-/// What a waiter of the state `origin` becomes when its rule is complete.
+/// The item that a waiter of the state `origin` becomes when its rule is complete.
 StateTable::Item StateTable::resumed(const Waiter& waiter, std::int32_t origin) const {
   Item item{.node = waiter.node, .count = waiter.count, .origin = waiter.origin == kSelf ? origin : waiter.origin};
   const auto number = automaton_->nodes[static_cast<std::size_t>(waiter.node)].rule;
