@@ -25,7 +25,7 @@ class StoredAnswer {
   virtual void cancel() = 0;
   /// Sets the function that is called from any thread whenever there may be news, for the store.
   virtual void on_news(std::function<void()> wake) = 0;
-  /// Memory that it takes. Units: bytes.
+  /// Returns the memory that it takes, at once: the store asks under its lock. Units: bytes.
   virtual std::size_t bytes() const = 0;
 };
 

@@ -28,6 +28,7 @@ bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<
 
 engine::Result<RequestBody> RequestBody::read(std::string_view text, std::span<const KnownField> table) {
   RequestBody body;
+  body.text_ = text;
   body.table_ = table;
   LATHE_TRY(body.fields_, engine::parse_json(text, "body"));
   if (!body.fields_.is_object()) return engine::fail(ErrorCode::invalid_argument, "the body must be a JSON object", "body");
@@ -97,12 +98,30 @@ void RequestBody::set(const std::string& name, Json value, std::string given_as)
   if (given_as != name) given_as_[name] = std::move(given_as);
 }
 
+void RequestBody::set_ordered(const std::string& name, engine::OrderedJson value, std::string given_as) {
+  set(name, Json(value), std::move(given_as));
+  ordered_[name] = std::move(value);
+}
+
+engine::Result<engine::OrderedJson> RequestBody::ordered(std::string_view name) const {
+  if (const auto found = ordered_.find(name); found != ordered_.end()) return found->second;
+  LATHE_TRY(const engine::OrderedJson whole, engine::parse_ordered_json(text_, "body"));
+  const auto found = whole.find(std::string(name));
+  return found == whole.end() ? engine::OrderedJson() : *found;
+}
+
 void RequestBody::warn(const std::vector<FieldWarning>& warnings) {
   warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
 }
 
 engine::Error RequestBody::in_given_names(engine::Error error) const {
-  if (const auto given = given_as_.find(error.where); given != given_as_.end()) error.where = given->second;
+  for (std::size_t end = error.where.size(); end != std::string::npos && end > 0;
+       end = error.where.find_last_of(".[", end - 1)) {
+    const auto given = given_as_.find(error.where.substr(0, end));
+    if (given == given_as_.end()) continue;
+    error.where.replace(0, end, given->second);
+    break;
+  }
   return error;
 }
 

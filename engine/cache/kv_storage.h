@@ -31,8 +31,9 @@ struct KvLayers {
   int source_of(std::int64_t layer) const {
     return sources.empty() ? static_cast<int>(layer) : sources[static_cast<std::size_t>(layer)];
   }
-  bool is_cached(std::int64_t layer) const { return source_of(layer) == layer; }
   int group_of(std::int64_t layer) const { return groups.empty() ? 0 : groups[static_cast<std::size_t>(layer)]; }
+  /// True if the layer has K and V of its own.
+  bool is_cached(std::int64_t layer) const { return group_of(layer) != kNoKv && source_of(layer) == layer; }
   kernels::KvShape shape_of(std::int64_t layer) const;
 };
 

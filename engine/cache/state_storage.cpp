@@ -9,7 +9,7 @@
 namespace lathe::engine {
 namespace {
 
-std::size_t layer_bytes(const kernels::Backend& backend, const StateLayers& layout, std::size_t layer) {
+std::size_t state_layer_bytes(const kernels::Backend& backend, const StateLayers& layout, std::size_t layer) {
   const auto& shape = layout.shapes[layer];
   if (!shape) return 0;
   const kernels::RecurrentOperations* const ops = kernels::recurrent_operations(backend);
@@ -23,7 +23,7 @@ Result<StateStorage> StateStorage::allocate(kernels::Backend& backend, const Sta
   StateStorage storage;
   storage.layout_ = layout;
   for (std::size_t i = 0; i < layout.shapes.size(); ++i) {
-    const std::size_t n_bytes = layer_bytes(backend, layout, i);
+    const std::size_t n_bytes = state_layer_bytes(backend, layout, i);
     kernels::Buffer& layer = storage.layers_.emplace_back();
     if (n_bytes == 0) continue;
     layer = backend.allocate_on_device(n_bytes);
@@ -41,7 +41,7 @@ Result<StateStorage> StateStorage::allocate(kernels::Backend& backend, const Sta
 std::int64_t StateStorage::n_bytes(const kernels::Backend& backend, const StateLayers& layout) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < layout.shapes.size(); ++i) {
-    sum += static_cast<std::int64_t>(layer_bytes(backend, layout, i));
+    sum += static_cast<std::int64_t>(state_layer_bytes(backend, layout, i));
   }
   return sum;
 }

@@ -78,7 +78,6 @@ constexpr std::array kFamilies = {
     UnreadFamily{"flint", "", kReader},
     UnreadFamily{"florence2", "", kEncoder},
     UnreadFamily{"fsmt", "", kEncoder},
-    UnreadFamily{"gemma3n", "gemma3n", kSharedCache},
     UnreadFamily{"gemma4_assistant", "", kSharedCache},
     UnreadFamily{"gemma4_unified_assistant", "", kSharedCache},
     UnreadFamily{"git", "", kBert},

@@ -110,7 +110,21 @@ enum class WeightRole : std::uint8_t {
   per_layer_gate,        ///< from the residual stream to the width of an embedding for a layer
   per_layer_proj,        ///< from that width back
   per_layer_norm,
-  layer_scalar  ///< one number, by which a layer multiplies the residual stream
+  layer_scalar,  ///< one number, by which a layer multiplies the residual stream
+  altup_proj_1,  ///< from the embedded token to the second stream, and to the next ones
+  altup_proj_2,
+  altup_proj_3,
+  altup_unembed_1,  ///< from the second stream to the sum of all, and from the next ones
+  altup_unembed_2,
+  altup_unembed_3,
+  altup_router_norm,
+  altup_router,   ///< from the active stream to a number for each stream
+  altup_predict,  ///< from these numbers to the coefficients of the prediction: [streams squared, streams]
+  altup_correct,  ///< from these numbers to the coefficients of the correction
+  altup_scale,    ///< factors of the corrected active stream
+  laurel_left,
+  laurel_right,
+  laurel_norm
 };
 
 /// The order in which files store the elements of a tensor.

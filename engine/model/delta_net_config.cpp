@@ -14,7 +14,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kRecurrent = "linear_attention", kAttention = "full_attention";
+constexpr std::string_view kDeltaNetLayer = "linear_attention", kFullAttentionLayer = "full_attention";
 
 void read_sizes_of_heads(ConfigReader& reader, DeltaNetConfig& net) {
   net.n_key_heads = reader.integer_or("linear_num_key_heads", 16, 1, kMaxHeads);
@@ -33,17 +33,19 @@ std::vector<std::string> layer_types(ConfigReader& reader, std::int64_t n_layers
   const std::int64_t interval = reader.integer_or("full_attention_interval", 4, 1, kMaxLayers);
   std::vector<std::string> types = reader.texts("layer_types", static_cast<std::size_t>(kMaxLayers));
   if (types.empty()) {
-    for (std::int64_t i = 0; i < n_layers; ++i) types.emplace_back((i + 1) % interval == 0 ? kAttention : kRecurrent);
+    for (std::int64_t i = 0; i < n_layers; ++i)
+      types.emplace_back((i + 1) % interval == 0 ? kFullAttentionLayer : kDeltaNetLayer);
   }
   if (types.size() < static_cast<std::size_t>(n_layers)) {
     reader.fault("layer_types", fmt::format("got a list of {}, expected one for each of {} layers", types.size(), n_layers));
     return {};
   }
   types.resize(static_cast<std::size_t>(n_layers));
-  const auto is_unknown = [](const std::string& type) { return type != kRecurrent && type != kAttention; };
+  const auto is_unknown = [](const std::string& type) { return type != kDeltaNetLayer && type != kFullAttentionLayer; };
   const auto unknown = std::find_if(types.begin(), types.end(), is_unknown);
   if (unknown == types.end()) return types;
-  reader.unmet(fmt::format("layers of type '{:.32}' (layer_types; known: {}, {})", *unknown, kAttention, kRecurrent));
+  reader.unmet(
+      fmt::format("layers of type '{:.32}' (layer_types; known: {}, {})", *unknown, kFullAttentionLayer, kDeltaNetLayer));
   return {};
 }
 
@@ -54,9 +56,9 @@ void read_delta_net(ConfigReader& reader, ModelConfig& config) {
   const std::vector<std::string> types = layer_types(reader, config.n_layers);
   config.layers.resize(static_cast<std::size_t>(config.n_layers));
   for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i] == kRecurrent) config.layers[i].mixer = LayerMixer::gated_delta_net;
+    if (types[i] == kDeltaNetLayer) config.layers[i].mixer = LayerMixer::gated_delta_net;
   }
-  if (!types.empty() && std::find(types.begin(), types.end(), kAttention) == types.end()) {
+  if (!types.empty() && std::find(types.begin(), types.end(), kFullAttentionLayer) == types.end()) {
     reader.unmet("a model without any layer of attention (layer_types)");
   }
 }

@@ -10,7 +10,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kConvolution = "conv", kAttention = "full_attention";
+constexpr std::string_view kShortConvLayer = "conv", kLfm2AttentionLayer = "full_attention";
 
 /// The type of each layer, as the file lists it or by the indices of the layers of attention; all of them where it has
 /// neither.
@@ -22,7 +22,7 @@ std::vector<std::string> read_types(ConfigReader& reader, std::int64_t n_layers)
   if (!types.empty()) return types;
   for (std::int64_t i = 0; i < n_layers; ++i) {
     const bool is_listed = std::find(attends.begin(), attends.end(), static_cast<double>(i)) != attends.end();
-    types.emplace_back(is_listed || !has_indices ? kAttention : kConvolution);
+    types.emplace_back(is_listed || !has_indices ? kLfm2AttentionLayer : kShortConvLayer);
   }
   return types;
 }
@@ -37,13 +37,13 @@ void read_layers(ConfigReader& reader, ModelConfig& config) {
   types.resize(static_cast<std::size_t>(config.n_layers));
   config.layers.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i] != kConvolution && types[i] != kAttention) {
-      return reader.unmet(
-          fmt::format("layers of type '{:.32}' (layer_types; known: {}, {})", types[i], kAttention, kConvolution));
+    if (types[i] != kShortConvLayer && types[i] != kLfm2AttentionLayer) {
+      return reader.unmet(fmt::format("layers of type '{:.32}' (layer_types; known: {}, {})", types[i], kLfm2AttentionLayer,
+                                      kShortConvLayer));
     }
-    if (types[i] == kConvolution) config.layers[i].mixer = LayerMixer::short_conv;
+    if (types[i] == kShortConvLayer) config.layers[i].mixer = LayerMixer::short_conv;
   }
-  if (std::find(types.begin(), types.end(), kAttention) == types.end()) {
+  if (std::find(types.begin(), types.end(), kLfm2AttentionLayer) == types.end()) {
     reader.unmet("a model without any layer of attention (layer_types)");
   }
 }

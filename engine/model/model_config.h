@@ -10,6 +10,7 @@
 
 #include "engine/api/json.h"
 #include "engine/api/result.h"
+#include "engine/model/altup_config.h"
 #include "engine/model/delta_net_config.h"
 #include "engine/model/latent_config.h"
 #include "engine/model/moe_config.h"
@@ -68,8 +69,9 @@ struct LayerConfig {
   double score_factor = 1;    ///< multiplies ModelConfig::attention_scale
   /// Sizes of this layer; 0: those of the model.
   std::int64_t n_kv_heads = 0, head_dim = 0, intermediate_size = 0;
-  std::int64_t kv_source = -1;  ///< earlier layer of the same window whose K and V this layer reads; -1: it has its own
-  bool k_is_v = false;          ///< V is the product that gives K, before K's norm and RoPE
+  std::int64_t kv_source = -1;     ///< earlier layer of the same window whose K and V this layer reads; -1: it has its own
+  double activation_sparsity = 0;  ///< share of the MLP's gates that a cutoff sets to 0, were they normally distributed
+  bool k_is_v = false;             ///< V is the product that gives K, before K's norm and RoPE
 
   bool shares_kv() const { return kv_source >= 0; }
   bool operator==(const LayerConfig&) const = default;
@@ -126,6 +128,7 @@ struct ModelConfig {
 
   bool rounds_embedding_multiplier = false;  ///< to the type of the table: Gemma
   PerLayerConfig per_layer;                  ///< embeddings of the token for each layer: Gemma 4 E2B
+  AltUpConfig altup;                         ///< several residual streams: Gemma 3n
   bool has_layer_scalar = false;  ///< a layer multiplies the residual stream that it leaves by a number of its own
 
   double embedding_multiplier = 1, residual_multiplier = 1, logit_multiplier = 1;

@@ -285,6 +285,19 @@ constexpr std::array kKnobs = {
            return per_layer.exists() ? OrderedJson{{"size", per_layer.size}, {"vocab_size", per_layer.vocab_size}}
                                      : OrderedJson();
          }},
+    Knob{"streams",
+         [](const ModelConfig& config) {
+           const AltUpConfig& altup = config.altup;
+           return altup.exists() ? OrderedJson{{"n_streams", altup.n_streams},
+                                               {"active", altup.active},
+                                               {"scales_corrected", altup.scales_corrected},
+                                               {"laurel_rank", altup.laurel_rank}}
+                                 : OrderedJson();
+         }},
+    Knob{"activation_sparsity_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return unless_zero(layer.activation_sparsity); });
+         }},
     Knob{"layer_scalar", [](const ModelConfig& config) { return OrderedJson(config.has_layer_scalar); }},
     Knob{"embedding_multiplier", [](const ModelConfig& config) { return OrderedJson(config.embedding_multiplier); }},
     Knob{"residual_multiplier", [](const ModelConfig& config) { return OrderedJson(config.residual_multiplier); }},

@@ -34,6 +34,7 @@ constexpr std::array kClassSizes = {
     ClassSizes{"gemma3_text", 262208, 2304, 9216, 26, 8},
     ClassSizes{"gemma4_text", 262144, 2304, 9216, 30, 8},
     ClassSizes{"gemma4_unified_text", 262144, 2304, 9216, 30, 8},
+    ClassSizes{"gemma3n_text", 262400, 2048, 16384, 35, 8},
     ClassSizes{"phi", 51200, 2048, 8192, 24, 32},
     ClassSizes{"phi3", 32064, 3072, 8192, 32, 32},
     ClassSizes{"cohere", 256000, 8192, 22528, 40, 64},
@@ -70,6 +71,7 @@ struct UsualText {
 // Source: Hugging Face transformers, sub_configs_defaults of configuration_<whole>.py.
 constexpr std::array kUsualTexts = {
     UsualText{"gemma3", "gemma3_text"},
+    UsualText{"gemma3n", "gemma3n_text"},
     UsualText{"gemma4", "gemma4_text"},
     UsualText{"gemma4_unified", "gemma4_unified_text"},
     UsualText{"llava", "llama"},

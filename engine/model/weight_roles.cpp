@@ -51,6 +51,28 @@ std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int
   return {};
 }
 
+/// Shapes of several residual streams.
+std::vector<std::int64_t> shape_of_altup(WeightRole role, const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size, n = config.altup.n_streams, rank = config.altup.laurel_rank;
+  switch (role) {
+    case WeightRole::altup_proj_1:
+    case WeightRole::altup_proj_2:
+    case WeightRole::altup_proj_3:
+    case WeightRole::altup_unembed_1:
+    case WeightRole::altup_unembed_2:
+    case WeightRole::altup_unembed_3: return {hidden, hidden};
+    case WeightRole::altup_router: return {n, hidden};
+    case WeightRole::altup_predict: return {n * n, n};
+    case WeightRole::altup_correct: return {n, n};
+    case WeightRole::laurel_left: return {rank, hidden};
+    case WeightRole::laurel_right: return {hidden, rank};
+    case WeightRole::altup_router_norm:
+    case WeightRole::altup_scale:
+    case WeightRole::laurel_norm: return {hidden};
+    default: return {};
+  }
+}
+
 /// Shapes of per-layer embeddings, and of what layers with an MLP and experts have in addition.
 std::vector<std::int64_t> shape_of_per_layer(WeightRole role, const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size, size = config.per_layer.size, all = config.n_layers * size;
@@ -67,7 +89,7 @@ std::vector<std::int64_t> shape_of_per_layer(WeightRole role, const ModelConfig&
     case WeightRole::dense_out_norm:
     case WeightRole::expert_norm:
     case WeightRole::expert_out_norm: return {hidden};
-    default: return {};
+    default: return shape_of_altup(role, config);
   }
 }
 
@@ -101,6 +123,8 @@ std::vector<std::int64_t> shape_of_short_conv(WeightRole role, const ModelConfig
     default: return {hidden};
   }
 }
+
+bool is_of_altup(WeightRole role) { return role >= WeightRole::altup_proj_1 && role <= WeightRole::laurel_norm; }
 
 const LayerConfig& layer_at(const ModelConfig& config, std::int64_t layer) {
   static constexpr LayerConfig kOfModel;
@@ -146,7 +170,13 @@ bool is_of_layer(WeightRole role) {
     case WeightRole::final_norm_bias:
     case WeightRole::per_layer_embedding:
     case WeightRole::per_layer_model_proj:
-    case WeightRole::per_layer_proj_norm: return false;
+    case WeightRole::per_layer_proj_norm:
+    case WeightRole::altup_proj_1:
+    case WeightRole::altup_proj_2:
+    case WeightRole::altup_proj_3:
+    case WeightRole::altup_unembed_1:
+    case WeightRole::altup_unembed_2:
+    case WeightRole::altup_unembed_3: return false;
     default: return true;
   }
 }
@@ -261,7 +291,7 @@ bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, b
     case WeightRole::per_layer_proj:
     case WeightRole::per_layer_norm: return config.per_layer.exists();
     case WeightRole::layer_scalar: return config.has_layer_scalar;
-    default: return true;
+    default: return !is_of_altup(role) || config.altup.exists();
   }
 }
 

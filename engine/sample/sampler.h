@@ -11,6 +11,13 @@
 
 namespace lathe::engine {
 
+/// Tokens that a constraint allows next.
+struct AllowedTokens {
+  std::span<const std::uint64_t> words;      ///< a bit for each logit
+  std::span<const std::int32_t> and_also{};  ///< ids that are allowed too: end tokens where the answer may end
+  bool must_end = false;                     ///< only end tokens are allowed
+};
+
 /// Inputs for sampling one token of a sequence.
 struct SampleInput {
   std::span<float> logits;  ///< [vocab]; changed in place
@@ -19,7 +26,8 @@ struct SampleInput {
   std::span<const std::int32_t> eos_ids;           ///< masked until min_tokens, with stop_token_ids
   std::span<const std::int32_t> suppressed_ids{};  ///< always masked
   const SamplingParams* params = nullptr;
-  std::uint64_t seed = 0;  ///< params->seed, or the one drawn for the request
+  std::uint64_t seed = 0;                  ///< params->seed, or the one drawn for the request
+  const AllowedTokens* allowed = nullptr;  ///< null: every token is allowed
 };
 
 /// Owns: reused work memory, so that a step allocates nothing once the vectors have grown. One for each thread of the

@@ -58,8 +58,10 @@ void StepSampler::sample_row(const Row& row, std::span<float> logits, SamplerScr
                             .eos_ids = eos_ids_,
                             .suppressed_ids = suppressed_ids_,
                             .params = &generation.params,
-                            .seed = generation.seed};
+                            .seed = generation.seed,
+                            .allowed = generation.constraint ? generation.constraint->allowed() : nullptr};
     generation.sampled = sample_token(input, scratch, generation.params.logprobs ? &generation.alternatives : nullptr);
+    if (generation.constraint && !generation.sampled.failed) generation.constraint->accept(generation.sampled.token);
     return;
   }
   // A prompt row predicts the token after it.

@@ -13,6 +13,7 @@
 #include "kernels/selftest/attention_checks.h"
 #include "kernels/selftest/expert_checks.h"
 #include "kernels/selftest/random_tensor.h"
+#include "kernels/selftest/recurrent_checks.h"
 #include "kernels/selftest/roof.h"
 #include "kernels/selftest/step_checks.h"
 #include "kernels/selftest/stopwatch.h"
@@ -131,6 +132,7 @@ class SelfTest {
     check_steps(backend_, numbers_, add_check);
     check_experts(backend_, numbers_, add_check);
     check_attention_bits(backend_, numbers_, add_check);
+    check_recurrent_layers(backend_, numbers_, add_check);
     return checks_;
   }
 

@@ -32,13 +32,6 @@ void read_sampling(RequestFields& body, engine::SamplingTable table, SamplingPar
   read_do_sample(body, sampling);
 }
 
-void check_response_format(RequestFields& body) {
-  const Json* format = body.object("response_format");
-  if (format == nullptr) return;
-  RequestFields reader(*format, "response_format");
-  if (reader.text("type").value_or("") != "text") body.refuse("response_format.type", "only \"text\" is supported");
-}
-
 /// max_completion_tokens, chat's newer name, takes precedence over max_tokens, as in vLLM.
 void read_max_tokens(RequestFields& body, CommonFields& fields) {
   fields.max_tokens = body.integer("max_tokens");
@@ -91,7 +84,6 @@ CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& 
     fields.cache_salt = *salt;
     if (salt->empty()) body.refuse("cache_salt", "must not be empty");
   }
-  check_response_format(body);
   if (fields.stream && fields.sampling.prompt_logprobs) body.refuse("prompt_logprobs", "are not available while streaming");
   return fields;
 }
@@ -142,6 +134,7 @@ void append_requests(std::vector<engine::GenerateRequest>& out, const CommonFiel
   for (std::int64_t i = 0; i < n; ++i) {
     engine::GenerateRequest request{prompt, fields.sampling, fields.cache_salt, "server"};
     request.sampling.max_tokens = max_tokens;
+    if (!fields.structured.json.empty()) request.sampling.structured_outputs = fields.structured.json;
     request.counts_prompt = i == 0;  // usage counts the prompt of n answers once
     if (request.sampling.seed) *request.sampling.seed += static_cast<std::uint64_t>(i);
     out.push_back(std::move(request));

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/server/dialect.h"
+#include "app/server/generate/structured_fields.h"
 #include "app/server/request_body.h"
 #include "engine/api/engine.h"
 #include "engine/api/sampling_field.h"
@@ -23,6 +24,7 @@ struct CommonFields {
   bool return_token_ids = false;
   bool tokens_as_ids = false;  ///< return_tokens_as_token_ids: tokens appear as "token_id:17" instead of their texts
   std::string cache_salt;
+  StructuredFields structured;  ///< set by read_structured_fields()
 };
 
 /// Reads the fields and the sampling parameters of `table`; the model's defaults apply where a field is absent. max_tokens

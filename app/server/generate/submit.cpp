@@ -45,8 +45,9 @@ engine::Result<std::unique_ptr<GenerationSet>> submit_plan(const ServerContext& 
   }
   RequestRecord row = request_row(request);
   row.model = plan.model;
+  const StructuredFields structured = plan.fields.structured;
   auto set = GenerationSet::submit(engine, context.requests, std::move(requests), row);
-  if (!set) return tl::unexpected(given.in_given_names(set.error()));
+  if (!set) return tl::unexpected(given.in_given_names(structured.in_given_names(set.error())));
   return set;
 }
 

@@ -12,7 +12,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kUnified = "gemma4_unified_text";
-constexpr std::int64_t kUsualGlobalHeadDim = 512, kUsualPeriod = 6;
+constexpr std::int64_t kUsualGlobalHeadDim = 512, kGemma4Period = 6;
 
 /// Sizes of the layers that see the whole context. Newer files list them by layer, in per_layer_config.
 void read_global_heads(ConfigReader& reader, ModelConfig& config, bool k_is_v) {
@@ -60,7 +60,7 @@ std::int64_t head_dim_of_kind(ConfigReader& reader, const ModelConfig& config, b
   return dim == 0 ? config.head_dim : dim;
 }
 
-void read_ropes(ConfigReader& reader, ModelConfig& config) {
+void read_gemma4_ropes(ConfigReader& reader, ModelConfig& config) {
   const RopeDefaults full{.theta = 1e6, .rotary_dim = head_dim_of_kind(reader, config, false), .may_be_proportional = true};
   const RopeDefaults local{.theta = 1e4, .rotary_dim = head_dim_of_kind(reader, config, true), .may_be_proportional = true};
   if (has_rope_object(reader)) {
@@ -77,44 +77,15 @@ void read_ropes(ConfigReader& reader, ModelConfig& config) {
   for (LayerConfig& layer : config.layers) layer.rope = layer.window > 0 ? 1 : 0;
 }
 
-/// The last layers use K and V of the last layer before them that has the same window.
-void share_kv(ConfigReader& reader, ModelConfig& config) {
-  const std::int64_t n_shared = reader.integer_or("num_kv_shared_layers", 0, 0, config.n_layers - 1);
-  const std::int64_t first = config.n_layers - n_shared;
-  const bool is_double_wide = reader.boolean_or("use_double_wide_mlp", false);
-  for (std::int64_t i = first; i < config.n_layers; ++i) {
-    LayerConfig& layer = config.layers[static_cast<std::size_t>(i)];
-    std::int64_t source = first - 1;
-    while (source >= 0 && config.layers[static_cast<std::size_t>(source)].window != layer.window) --source;
-    if (source < 0) {
-      return reader.fault("num_kv_shared_layers",
-                          fmt::format("got {}, but no layer before {} has the type of layer {}, whose K and V it could use",
-                                      n_shared, first, i));
-    }
-    const LayerConfig& from = config.layers[static_cast<std::size_t>(source)];
-    if (config.head_dim_of(from) != config.head_dim_of(layer) || config.kv_heads_of(from) != config.kv_heads_of(layer)) {
-      return reader.fault("per_layer_config",
-                          fmt::format("layer {} uses the K and V of layer {}, whose heads differ", i, source));
-    }
-    layer.kv_source = source;
-    layer.k_is_v = false;
-    if (is_double_wide) layer.intermediate_size = 2 * config.intermediate_size;
+/// MLPs of the layers that use the K and V of others may be twice as wide.
+void widen_sharing_layers(ConfigReader& reader, ModelConfig& config) {
+  if (!reader.boolean_or("use_double_wide_mlp", false)) return;
+  for (LayerConfig& layer : config.layers) {
+    if (layer.shares_kv()) layer.intermediate_size = 2 * config.intermediate_size;
   }
 }
 
-void read_per_layer(ConfigReader& reader, ModelConfig& config) {
-  constexpr std::int64_t kUsualSize = 256, kUsualVocab = 262144;
-  config.per_layer.size = reader.integer_or("hidden_size_per_layer_input", kUsualSize, 0, kMaxWidth);
-  const std::int64_t n_rows = reader.integer_or("vocab_size_per_layer_input", kUsualVocab, 1, kMaxVocab);
-  if (!config.per_layer.exists()) return;
-  config.per_layer.vocab_size = n_rows;
-  if (n_rows < config.vocab_size) {
-    reader.fault("vocab_size_per_layer_input",
-                 fmt::format("got {}, expected at least vocab_size {}", n_rows, config.vocab_size));
-  }
-}
-
-void read_moe(ConfigReader& reader, ModelConfig& config) {
+void read_gemma4_moe(ConfigReader& reader, ModelConfig& config) {
   if (!reader.boolean_or("enable_moe_block", false)) {
     reader.integer_or("num_experts", 0, 0, kMaxExperts);
     return;
@@ -132,13 +103,13 @@ void read_moe(ConfigReader& reader, ModelConfig& config) {
   for (LayerConfig& layer : config.layers) layer.has_experts = true;
 }
 
-void read_attention(ConfigReader& reader, ModelConfig& config, std::int64_t usual_window) {
+void read_gemma4_attention(ConfigReader& reader, ModelConfig& config, std::int64_t usual_window) {
   config.attention_scale = 1;
   config.has_v_norm = true;
   norm_queries(config, QkNorm::head);
   const std::int64_t window = reader.integer_or("sliding_window", usual_window, 1, kMaxPositions);
-  read_windows(reader, config, window, [](std::int64_t layer) { return (layer + 1) % kUsualPeriod != 0; });
-  config.layers.back().window = 0;  // whatever the file says
+  read_windows(reader, config, window, [](std::int64_t layer) { return (layer + 1) % kGemma4Period != 0; });
+  if (!config.layers.empty()) config.layers.back().window = 0;  // whatever the file says
   const bool k_is_v = reader.boolean_or("attention_k_eq_v", false);
   for (LayerConfig& layer : config.layers) layer.k_is_v = k_is_v && layer.window == 0;
   if (reader.has("per_layer_config")) read_listed_heads(reader, config);
@@ -148,7 +119,7 @@ void read_attention(ConfigReader& reader, ModelConfig& config, std::int64_t usua
     reader.unmet("attention to later tokens (use_bidirectional_attention)");
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gemma4_config(ConfigReader& reader, ModelConfig& config) {
   const bool is_unified = reader.text_or("model_type", "") == kUnified;
   read_sizes(reader, config,
              {.n_kv_heads = 4, .head_dim = 256, .n_positions = is_unified ? 262144 : 131072, .tied_embeddings = true});
@@ -158,15 +129,20 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   config.has_layer_scalar = true;
   config.logit_soft_cap =
       reader.is_null("final_logit_softcapping") ? 0 : reader.number_or("final_logit_softcapping", 0, 0, 1e6);
-  read_attention(reader, config, is_unified ? 1024 : 512);
-  read_ropes(reader, config);
-  share_kv(reader, config);
+  read_gemma4_attention(reader, config, is_unified ? 1024 : 512);
+  read_gemma4_ropes(reader, config);
+  share_last_kv(reader, config, 0);
+  widen_sharing_layers(reader, config);
   if (is_unified) return;
   read_per_layer(reader, config);
-  read_moe(reader, config);
+  if (config.per_layer.exists() && config.per_layer.vocab_size < config.vocab_size) {
+    reader.fault("vocab_size_per_layer_input",
+                 fmt::format("got {}, expected at least vocab_size {}", config.per_layer.vocab_size, config.vocab_size));
+  }
+  read_gemma4_moe(reader, config);
 }
 
-constexpr std::array kExtras = {
+constexpr std::array kGemma4Extras = {
     TensorName{WeightRole::layer_scalar, "layers.{}.layer_scalar"},
     TensorName{WeightRole::per_layer_embedding, "embed_tokens_per_layer.weight"},
     TensorName{WeightRole::per_layer_model_proj, "per_layer_model_projection.weight"},
@@ -183,18 +159,18 @@ constexpr std::array kExtras = {
     TensorName{WeightRole::expert_norm, "layers.{}.pre_feedforward_layernorm_2.weight"},
     TensorName{WeightRole::expert_out_norm, "layers.{}.post_feedforward_layernorm_2.weight"},
 };
-constexpr auto kTensors = joined(kGemma2Tensors, kExtras);
-constexpr std::array<std::string_view, 2> kOtherNames = {kUnified, "Gemma4UnifiedForCausalLM"};
+constexpr auto kGemma4Tensors = joined(kGemma2Tensors, kGemma4Extras);
+constexpr std::array<std::string_view, 2> kGemma4OtherNames = {kUnified, "Gemma4UnifiedForCausalLM"};
 
 }  // namespace
 
 extern constexpr Architecture kGemma4{
     .name = "Gemma4ForCausalLM",
     .model_type = "gemma4_text",
-    .tensors = kTensors,
+    .tensors = kGemma4Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_gemma4_config,
+    .other_names = kGemma4OtherNames,
 };
 
 }  // namespace lathe::engine

@@ -15,7 +15,7 @@ std::int64_t adjusted_width(ConfigReader& reader, std::int64_t width) {
   return (scaled + multiple - 1) / multiple * multiple;
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_lfm2_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 128'000, .tied_embeddings = true}, {.inner = ""});
   const bool has_own_key = reader.has("block_ff_dim");
   const std::int64_t width = has_own_key ? reader.integer("block_ff_dim", 1, kMaxWidth)
@@ -31,7 +31,7 @@ extern constexpr Architecture kLfm2{
     .model_type = "lfm2",
     .tensors = kLfm2Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_lfm2_config,
 };
 
 }  // namespace lathe::engine

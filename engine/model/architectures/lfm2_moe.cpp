@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kExperts = {
+constexpr std::array kLfm2MoeExperts = {
     TensorName{WeightRole::router, "layers.{}.feed_forward.gate.weight"},
     TensorName{WeightRole::score_correction_bias, "layers.{}.feed_forward.expert_bias"},
     TensorName{WeightRole::expert_gate, "layers.{}.feed_forward.experts.{}.w1.weight"},
@@ -14,9 +14,9 @@ constexpr std::array kExperts = {
     TensorName{WeightRole::expert_gate_up, "layers.{}.feed_forward.experts.{}.gate_up_proj"},
     TensorName{WeightRole::expert_down, "layers.{}.feed_forward.experts.{}.down_proj"},
 };
-constexpr auto kTensors = joined(kLfm2Tensors, kExperts);
+constexpr auto kLfm2MoeTensors = joined(kLfm2Tensors, kLfm2MoeExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_lfm2_moe_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 128'000, .tied_embeddings = true}, {.inner = ""});
   config.intermediate_size = reader.integer_or("intermediate_size", 7168, 1, kMaxWidth);
   read_lfm2_parts(reader, config);
@@ -36,9 +36,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kLfm2Moe{
     .name = "Lfm2MoeForCausalLM",
     .model_type = "lfm2_moe",
-    .tensors = kTensors,
+    .tensors = kLfm2MoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_lfm2_moe_config,
 };
 
 }  // namespace lathe::engine

@@ -6,11 +6,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors =
+constexpr auto kQwen35Tensors =
     joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kDeltaNetTensors, kDeltaNetQkv, kDeltaNetRates);
-constexpr std::array<std::string_view, 1> kOtherNames = {"qwen3_5"};
+constexpr std::array<std::string_view, 1> kQwen35OtherNames = {"qwen3_5"};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen3_5_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 4, .head_dim = 256, .n_positions = 32768});
   read_qwen3_next_parts(reader, config);
 }
@@ -20,10 +20,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kQwen35{
     .name = "Qwen3_5ForCausalLM",
     .model_type = "qwen3_5_text",
-    .tensors = kTensors,
+    .tensors = kQwen35Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_qwen3_5_config,
+    .other_names = kQwen35OtherNames,
 };
 
 }  // namespace lathe::engine

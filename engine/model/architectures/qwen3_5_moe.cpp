@@ -6,11 +6,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kQwenExperts, kFusedExperts, kDeltaNetTensors,
-                                 kDeltaNetQkv, kDeltaNetRates);
-constexpr std::array<std::string_view, 1> kOtherNames = {"qwen3_5_moe"};
+constexpr auto kQwen35MoeTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kQwenExperts, kFusedExperts,
+                                          kDeltaNetTensors, kDeltaNetQkv, kDeltaNetRates);
+constexpr std::array<std::string_view, 1> kQwen35MoeOtherNames = {"qwen3_5_moe"};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen3_5_moe_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 256, .n_positions = 32768}, {.inner = ""});
   read_qwen3_next_parts(reader, config);
   read_qwen3_next_experts(reader, config, 256, 8);
@@ -22,10 +22,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kQwen35Moe{
     .name = "Qwen3_5MoeForCausalLM",
     .model_type = "qwen3_5_moe_text",
-    .tensors = kTensors,
+    .tensors = kQwen35MoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_qwen3_5_moe_config,
+    .other_names = kQwen35MoeOtherNames,
 };
 
 }  // namespace lathe::engine

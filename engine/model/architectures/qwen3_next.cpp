@@ -6,14 +6,14 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kFusedInputs = {
+constexpr std::array kQwen3NextFusedInputs = {
     TensorName{WeightRole::delta_qkvz, "layers.{}.linear_attn.in_proj_qkvz.weight"},
     TensorName{WeightRole::delta_ba, "layers.{}.linear_attn.in_proj_ba.weight"},
 };
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts,
-                                 kDeltaNetTensors, kDeltaNetQkv, kFusedInputs);
+constexpr auto kQwen3NextTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts,
+                                          kDeltaNetTensors, kDeltaNetQkv, kQwen3NextFusedInputs);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen3_next_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 256, .n_positions = 32768});
   read_qwen3_next_parts(reader, config);
   read_qwen3_next_experts(reader, config, 512, 10);
@@ -26,9 +26,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kQwen3Next{
     .name = "Qwen3NextForCausalLM",
     .model_type = "qwen3_next",
-    .tensors = kTensors,
+    .tensors = kQwen3NextTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_qwen3_next_config,
 };
 
 }  // namespace lathe::engine

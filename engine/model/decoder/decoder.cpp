@@ -58,6 +58,7 @@ Decoder::Decoder(const ModelConfig& config, const WeightStorage& storage)
     layers_.emplace_back(storage.of_layer(std::ssize(layers_)), config, layer);
   }
   if (config.per_layer.exists()) per_layer_.emplace(storage, config);
+  if (config.altup.exists()) altup_.emplace(storage.of_layer(0).floating, config);
   if (config.has_final_norm) final_norm_ = NormLayer(config.final_norm_form(), config.hidden_size);
   if (projects_back(config)) embedding_out_.emplace(storage.head, projection_shape(config));
   if (config.has_head) head_.emplace(storage.head, head_shape(config));
@@ -90,6 +91,7 @@ void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t la
                      std::int64_t expert) {
   if (embedding_.accept(backend, config_, role, source)) return;
   if (per_layer_ && per_layer_->accept(backend, role, source)) return;
+  if (altup_ && altup_->accept(backend, role, source)) return;
   switch (role) {
     case WeightRole::embedding_out: embedding_out_->load_rows(backend, 0, source); break;
     case WeightRole::head: load_head(backend, source); break;
@@ -122,6 +124,7 @@ void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, con
                          const StepBuffers& step) const {
   embedding_.forward(backend, config_, input, step);
   if (per_layer_) per_layer_->forward(backend, config_, input.token_ids, step);
+  if (altup_) altup_->begin(backend, step);
   Delta delta = Delta::none;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerConfig& layer = config_.layers[i];
@@ -135,6 +138,7 @@ void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, con
         backend, {config_, layer, input, ropes_.of(layer), kv, rows, cache.states.layer(index), token_input}, step, delta);
   }
   if (delta == Delta::pending) backend.add(step.residual, step.delta);
+  if (altup_) altup_->end(backend, step);
 }
 
 void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,

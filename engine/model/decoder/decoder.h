@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cache/layer_cache.h"
+#include "engine/model/layers/altup.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
 #include "engine/model/layers/per_layer_embedding.h"
@@ -26,7 +27,7 @@ class Decoder {
   /// Names each part once (weight_parts.h).
   template <class Self, class Visit>
   static void for_each_part(Self& self, const Visit& visit) {
-    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_, self.per_layer_);
+    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_, self.per_layer_, self.altup_);
   }
 
   /// Packs one tensor of a checkpoint. `source`: the shape of shape_of(role), any floating type, aligned; for a matrix also
@@ -68,6 +69,7 @@ class Decoder {
   RopeTables ropes_;
   Embedding embedding_;
   std::optional<PerLayerEmbedding> per_layer_;
+  std::optional<AltUpEnds> altup_;
   std::vector<DecoderLayer> layers_;
   NormLayer final_norm_;
   std::optional<Linear> embedding_out_;  ///< [E, H], if the embedding size E differs from H

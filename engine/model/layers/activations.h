@@ -14,9 +14,10 @@ namespace lathe::engine {
 
 /// Views of the buffers for one step. Shapes: M rows, R rows with logits, H hidden, V vocabulary; all f32. `chosen`,
 /// `expert_rows` and `expert_weights` are in host memory, so the host may use them while operations run: it chooses the
-/// experts for backends without PackedExperts. `router_logits`, `shared_gate`, `token_inputs`
-/// and `token_gate` are in backend memory that the host reads too (Backend::allocate); the other views are in memory of the
-/// device (Backend::allocate_on_device).
+/// experts for backends without PackedExperts. `router_logits`, `shared_gate`, `token_inputs`,
+/// `token_gate`, `streams`, `stream_router`, `mlp_gate`, `mlp_up`, and `residual` of models with several streams are in
+/// backend memory that the host reads too (Backend::allocate); the other views are in memory of the device
+/// (Backend::allocate_on_device).
 struct StepBuffers {
   kernels::TensorView residual;        ///< [M, H]
   kernels::TensorView normed;          ///< [M, H]
@@ -40,14 +41,19 @@ struct StepBuffers {
   kernels::TensorView expert_weights;  ///< [M, top_k], the weights of expert_rows; then those of the shared expert
   kernels::TensorView shared_gate;     ///< [M, 1]
   kernels::TensorView dense_out;       ///< [M, H], output of the MLP in layers that have experts too; else of width 0
-  kernels::TensorView token_inputs;  ///< [M, L P], the per-layer embeddings of all layers; else of width 0, as the next two
-  kernels::TensorView token_proj;    ///< [M, L P]
-  kernels::TensorView token_gate;    ///< [M, P]
-  kernels::TensorView embedded;      ///< [M, E], rows of the embedding table if projected to H; else E is 0
-  kernels::TensorView last;          ///< [R, H], rows of the residual stream that need logits
-  kernels::TensorView last_normed;   ///< [R, H]
-  kernels::TensorView projected;     ///< [R, E], input of the head if projected back to the embedding size E
-  kernels::TensorView logits;        ///< [R, V]
+  kernels::TensorView token_inputs;   ///< [M, L P], the per-layer embeddings of all layers; else of width 0, as the next two
+  kernels::TensorView token_proj;     ///< [M, L P]
+  kernels::TensorView token_gate;     ///< [M, P]
+  kernels::TensorView streams;        ///< [M, S H], all residual streams side by side; else of width 0, as the next two
+  kernels::TensorView stream_router;  ///< [M, S]
+  kernels::TensorView laurel;         ///< [M, rank]
+  kernels::TensorView mlp_gate;       ///< [M, I], of layers with activation_sparsity; else of width 0
+  kernels::TensorView mlp_up;         ///< [M, I]
+  kernels::TensorView embedded;       ///< [M, E], rows of the embedding table if projected to H; else E is 0
+  kernels::TensorView last;           ///< [R, H], rows of the residual stream that need logits
+  kernels::TensorView last_normed;    ///< [R, H]
+  kernels::TensorView projected;      ///< [R, E], input of the head if projected back to the embedding size E
+  kernels::TensorView logits;         ///< [R, V]
 };
 
 /// Owns: the memory of the views of StepBuffers, buffers of the backend and an array of the host.

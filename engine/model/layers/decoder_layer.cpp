@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/decoder_layer.h"
 
+#include <numbers>
+
 #include "engine/model/layers/prepared_rows.h"
 
 namespace lathe::engine {
@@ -64,6 +66,9 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
   }
   if (config.per_layer.exists()) per_layer_.emplace(formats.floating, config);
   if (config.has_layer_scalar) scalar_ = HostTensor(1);
+  if (!config.altup.exists()) return;
+  altup_.emplace(config);
+  laurel_.emplace(formats.floating, config);
 }
 
 bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
@@ -139,7 +144,9 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
     default: break;
   }
   if (accept_attention(backend, config, role, source, expert)) return;
-  const bool is_accepted = (per_layer_ && per_layer_->accept(backend, role, source)) ||
+  const bool is_accepted = (altup_ && altup_->accept(backend, role, source)) ||
+                           (laurel_ && laurel_->accept(backend, role, source)) ||
+                           (per_layer_ && per_layer_->accept(backend, role, source)) ||
                            (experts_ && experts_->accept(backend, role, expert, source)) ||
                            (mlp_ && accept_mlp(backend, role, config.inner_of(layer_), source));
   LATHE_CHECK(is_accepted);
@@ -225,6 +232,26 @@ Delta DecoderLayer::finish(Backend& backend, const AttentionContext& context, co
   if (scalar_.values().empty()) return after;
   add_pending(backend, step, after);
   backend.scale(step.residual, scalar_.values().front());
+  return Delta::none;
+}
+
+/// Attention and MLP work on the active stream, whose residual is joined with LAuReL's; the embedding for this layer reaches
+/// the streams behind the first.
+Delta DecoderLayer::forward_streams(Backend& backend, const AttentionContext& context, const StepBuffers& step) const {
+  const ModelConfig& config = context.config;
+  altup_->predict(backend, step);
+  attention_->forward(backend, context, input_of(config, attention_norm_, step, Delta::none), step);
+  backend.norm(step.delta, step.delta, attention_out_norm_.view());
+  backend.add(step.residual, step.delta);
+  laurel_->forward(backend, step.normed, step);  // of the rows that attention has read
+  backend.add(step.residual, step.delta);
+  backend.scale(step.residual, static_cast<float>(std::numbers::sqrt2 / 2));
+  add_pending(backend, step, feed_forward(backend, config, step, Delta::none));
+  altup_->correct(backend, step);
+  per_layer_->forward(backend, context.token_input, step);
+  for (std::int64_t i = 1; i < config.altup.n_streams; ++i) {
+    backend.add(step.streams.columns(i * config.hidden_size, config.hidden_size), step.delta);
+  }
   return Delta::none;
 }
 

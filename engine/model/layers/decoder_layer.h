@@ -5,10 +5,12 @@
 
 #include <optional>
 
+#include "engine/model/layers/altup.h"
 #include "engine/model/layers/attention.h"
 #include "engine/model/layers/experts.h"
 #include "engine/model/layers/gated_delta_net.h"
 #include "engine/model/layers/latent_attention.h"
+#include "engine/model/layers/laurel.h"
 #include "engine/model/layers/mlp.h"
 #include "engine/model/layers/norm.h"
 #include "engine/model/layers/per_layer_gate.h"
@@ -33,7 +35,7 @@ class DecoderLayer {
   static void for_each_part(Self& self, const Visit& visit) {
     visit(self.attention_norm_, self.attention_out_norm_, self.mlp_norm_, self.mlp_out_norm_, self.attention_,
           self.latent_attention_, self.mlp_, self.experts_, self.dense_out_norm_, self.expert_norm_, self.expert_out_norm_,
-          self.per_layer_, self.scalar_, self.delta_net_, self.short_conv_);
+          self.per_layer_, self.scalar_, self.delta_net_, self.short_conv_, self.altup_, self.laurel_);
   }
 
   /// Packs one tensor of the layer, as Decoder::accept does.
@@ -44,7 +46,9 @@ class DecoderLayer {
 
   /// Runs both halves, then finish(). Each half first adds the pending delta to the residual stream, so that this sum and
   /// the norm after it are one operation. Returns the state of step.delta.
+  /// With several residual streams the layer reads and writes step.streams.
   Delta forward(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
+    if (altup_) return forward_streams(backend, context, step);
     const Delta after = feed_forward(backend, context.config, step, attend(backend, context, step, before));
     return finish(backend, context, step, after);
   }
@@ -64,6 +68,8 @@ class DecoderLayer {
   void run_both(kernels::Backend& backend, const ModelConfig& config, const kernels::HalfInput& in,
                 const StepBuffers& step) const;
 
+  Delta forward_streams(kernels::Backend& backend, const AttentionContext& context, const StepBuffers& step) const;
+
   LayerConfig layer_;
   NormLayer attention_norm_, attention_out_norm_, mlp_norm_, mlp_out_norm_;
   std::optional<Attention> attention_;
@@ -75,6 +81,8 @@ class DecoderLayer {
   NormLayer dense_out_norm_, expert_norm_, expert_out_norm_;  ///< of layers with both
   std::optional<PerLayerGate> per_layer_;
   HostTensor scalar_;  ///< [1]
+  std::optional<AltUp> altup_;
+  std::optional<Laurel> laurel_;
 };
 
 }  // namespace lathe::engine

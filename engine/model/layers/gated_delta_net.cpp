@@ -12,12 +12,12 @@ using kernels::WeightFormat;
 
 namespace {
 
-LinearShape in_shape(const ModelConfig& config) {
+LinearShape delta_in_shape(const ModelConfig& config) {
   const DeltaNetConfig& net = config.delta_net;
   return {net.qkv_size() + net.v_size(), config.hidden_size, false};
 }
 LinearShape gates_shape(const ModelConfig& config) { return {2 * config.delta_net.n_heads, config.hidden_size, false}; }
-LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.delta_net.v_size(), false}; }
+LinearShape delta_out_shape(const ModelConfig& config) { return {config.hidden_size, config.delta_net.v_size(), false}; }
 
 /// The form of the output's norm: its weight is the factor itself where other norms of the model have it minus one.
 NormConfig norm_form(const ModelConfig& config) { return {.kind = kernels::NormKind::rms, .eps = config.norm.eps}; }
@@ -25,13 +25,13 @@ NormConfig norm_form(const ModelConfig& config) { return {.kind = kernels::NormK
 }  // namespace
 
 GatedDeltaNet::GatedDeltaNet(const LayerFormats& formats, const ModelConfig& config)
-    : in_(formats.of(MatrixPart::attention_in), in_shape(config)),
+    : in_(formats.of(MatrixPart::attention_in), delta_in_shape(config)),
       gates_(WeightFormat::f32, gates_shape(config)),
       conv_(Dtype::f32, {config.delta_net.conv_kernel, config.delta_net.qkv_size()}),
       decay_rate_(Dtype::f32, {config.delta_net.n_heads}),
       dt_bias_(Dtype::f32, {config.delta_net.n_heads}),
       norm_(norm_form(config), config.delta_net.value_dim),
-      out_(formats.of(MatrixPart::attention_out), out_shape(config)) {}
+      out_(formats.of(MatrixPart::attention_out), delta_out_shape(config)) {}
 
 /// Splits tensors that have for each key head the rows of its Q, K, V and gate, or of its b and a.
 void GatedDeltaNet::load_by_key_head(Backend& backend, const DeltaNetConfig& net, const TensorView& source) {

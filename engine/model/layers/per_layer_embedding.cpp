@@ -42,7 +42,8 @@ void PerLayerEmbedding::forward(kernels::Backend& backend, const ModelConfig& co
   backend.parallel_for(inputs.dim(0), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       float* const to = inputs.row<float>(row);
-      table_.read_row(token_ids[static_cast<std::size_t>(row)], to);
+      const std::int32_t id = token_ids[static_cast<std::size_t>(row)];
+      table_.read_row(id < table_.n_rows() ? id : 0, to);  // tokens of images and sound have no row of their own
       for (std::int64_t i = 0; i < inputs.dim(1); ++i) to[i] *= factor;
     }
   });

@@ -8,19 +8,19 @@ using kernels::TensorView;
 
 namespace {
 
-LinearShape in_shape(const ModelConfig& config) {
+LinearShape conv_in_shape(const ModelConfig& config) {
   return {3 * config.hidden_size, config.hidden_size, config.short_conv.has_bias};
 }
-LinearShape out_shape(const ModelConfig& config) {
+LinearShape conv_out_shape(const ModelConfig& config) {
   return {config.hidden_size, config.hidden_size, config.short_conv.has_bias};
 }
 
 }  // namespace
 
 ShortConv::ShortConv(const LayerFormats& formats, const ModelConfig& config)
-    : in_(formats.of(MatrixPart::attention_in), in_shape(config)),
+    : in_(formats.of(MatrixPart::attention_in), conv_in_shape(config)),
       conv_(Dtype::f32, {config.short_conv.kernel, config.hidden_size}),
-      out_(formats.of(MatrixPart::attention_out), out_shape(config)) {
+      out_(formats.of(MatrixPart::attention_out), conv_out_shape(config)) {
   if (config.short_conv.has_bias) conv_bias_ = DeviceTensor(Dtype::f32, {config.hidden_size});
 }
 

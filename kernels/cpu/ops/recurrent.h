@@ -27,7 +27,7 @@ void convolve(const ConvArgs& args, float* x, float* history, std::int64_t t, st
 template <class V>
 void causal_conv1d(const ConvArgs& args, const ConvItem& item) {
   const std::int64_t n_before = args.taps - 1, n = item.channel_end - item.channel_begin;
-  alignas(64) float history[kMaxConvRows * kConvChannels];
+  alignas(64) float history[kMaxConvRows * kConvChannels] = {};
   for (std::int64_t j = 0; j < n_before; ++j) {
     const float* const state = item.state + j * args.n_channels + item.channel_begin;
     for_each_vector<V>(n, [&](std::int64_t i, auto lanes) {

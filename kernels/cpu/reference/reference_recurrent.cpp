@@ -8,11 +8,11 @@
 namespace lathe::kernels {
 namespace {
 
-std::int64_t conv_floats(const StateShape& shape) {
+std::int64_t reference_conv_floats(const StateShape& shape) {
   return shape.conv_kernel > 0 ? (shape.conv_kernel - 1) * shape.conv_channels : 0;
 }
-std::int64_t slot_floats(const StateShape& shape) {
-  return conv_floats(shape) + shape.n_heads * shape.key_dim * shape.value_dim;
+std::int64_t reference_slot_floats(const StateShape& shape) {
+  return reference_conv_floats(shape) + shape.n_heads * shape.key_dim * shape.value_dim;
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -25,7 +25,7 @@ void for_sequences(const StateLayer& layer, const RecurrentBatch& batch, std::in
                    const Body& body) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.n_seqs); ++i) {
     const std::int64_t begin = batch.query_start[i], n = batch.query_start[i + 1] - begin;
-    float* const state = static_cast<float*>(layer.data) + batch.slots[i] * slot_floats(layer.shape) + offset;
+    float* const state = static_cast<float*>(layer.data) + batch.slots[i] * reference_slot_floats(layer.shape) + offset;
     if (n == batch.n_padding[i]) continue;
     if (batch.context_len[i] == n) std::fill_n(state, floats, 0.0F);
     body(begin, n - batch.n_padding[i], state);
@@ -62,28 +62,30 @@ void delta_step(float* out, const StateShape& shape, float* state, const std::ve
 }  // namespace
 
 std::size_t ReferenceRecurrent::state_bytes(const StateShape& shape) const {
-  return static_cast<std::size_t>(slot_floats(shape)) * sizeof(float);
+  return static_cast<std::size_t>(reference_slot_floats(shape)) * sizeof(float);
 }
 
 void ReferenceRecurrent::causal_conv1d(const TensorView& x, const ConvForm& form, const StateLayer& layer,
                                        const RecurrentBatch& batch) {
   const std::int64_t n_before = layer.shape.conv_kernel - 1, n_channels = layer.shape.conv_channels;
   const auto* const bias = form.bias.as<const float>();
-  for_sequences(layer, batch, 0, conv_floats(layer.shape), [&](std::int64_t row, std::int64_t n_rows, float* state) {
-    for (std::int64_t c = 0; c < n_channels; ++c) {
-      std::vector<float> in;
-      for (std::int64_t j = 0; j < n_before; ++j) in.push_back(state[j * n_channels + c]);
-      for (std::int64_t t = 0; t < n_rows; ++t) in.push_back(x.row<float>(row + t)[c]);
-      for (std::int64_t t = 0; t < n_rows; ++t) {
-        double sum = bias != nullptr ? bias[c] : 0;
-        for (std::int64_t j = 0; j <= n_before; ++j) {
-          sum += static_cast<double>(form.weight.row<float>(j)[c]) * in[static_cast<std::size_t>(t + j)];
-        }
-        x.row<float>(row + t)[c] = static_cast<float>(form.applies_silu ? silu(sum) : sum);
-      }
-      for (std::int64_t j = 0; j < n_before; ++j) state[j * n_channels + c] = in[static_cast<std::size_t>(n_rows + j)];
-    }
-  });
+  for_sequences(layer, batch, 0, reference_conv_floats(layer.shape),
+                [&](std::int64_t row, std::int64_t n_rows, float* state) {
+                  for (std::int64_t c = 0; c < n_channels; ++c) {
+                    std::vector<float> in;
+                    for (std::int64_t j = 0; j < n_before; ++j) in.push_back(state[j * n_channels + c]);
+                    for (std::int64_t t = 0; t < n_rows; ++t) in.push_back(x.row<float>(row + t)[c]);
+                    for (std::int64_t t = 0; t < n_rows; ++t) {
+                      double sum = bias != nullptr ? bias[c] : 0;
+                      for (std::int64_t j = 0; j <= n_before; ++j) {
+                        sum += static_cast<double>(form.weight.row<float>(j)[c]) * in[static_cast<std::size_t>(t + j)];
+                      }
+                      x.row<float>(row + t)[c] = static_cast<float>(form.applies_silu ? silu(sum) : sum);
+                    }
+                    for (std::int64_t j = 0; j < n_before; ++j)
+                      state[j * n_channels + c] = in[static_cast<std::size_t>(n_rows + j)];
+                  }
+                });
 }
 
 void ReferenceRecurrent::gated_delta_rule(const TensorView& out, const TensorView& qkv, const TensorView& gates,
@@ -92,7 +94,7 @@ void ReferenceRecurrent::gated_delta_rule(const TensorView& out, const TensorVie
   const std::int64_t n_heads = shape.n_heads, k_size = form.n_key_heads * shape.key_dim;
   const std::int64_t head_floats = shape.key_dim * shape.value_dim;
   for (std::int64_t m = 0; m < out.dim(0); ++m) std::fill_n(out.row<float>(m), out.dim(1), 0.0F);
-  for_sequences(layer, batch, conv_floats(shape), n_heads * head_floats,
+  for_sequences(layer, batch, reference_conv_floats(shape), n_heads * head_floats,
                 [&](std::int64_t row, std::int64_t n_rows, float* state) {
                   for (std::int64_t m = row; m < row + n_rows; ++m) {
                     const float* const in = qkv.row<float>(m);

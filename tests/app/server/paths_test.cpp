@@ -80,10 +80,11 @@ class PathsTest : public QObject {
         std::string path(route.path);
         if (const std::size_t star = path.find('*'); star != path.npos) path.replace(star, 1, "demo");
         const bool posts = route.method == "POST";
-        const std::string body =
-            posts
-                ? R"({"prompt":"ab","input":"ab","tokens":[97],"stream":false,"messages":[{"role":"user","content":"ab"}]})"
-                : "";
+        const char* text =
+            path == "/v1/responses"
+                ? R"({"input":"ab"})"
+                : R"({"prompt":"ab","tokens":[97],"stream":false,"messages":[{"role":"user","content":"ab"}]})";
+        const std::string body = posts ? text : "";
         const auto status_of = [&](const std::string& spelled) {
           HttpClient client(fixture->port());
           client.send(client.request(route.method, spelled, body));
@@ -106,7 +107,7 @@ class PathsTest : public QObject {
     for (const char* path : {"/models", "/v1/v1/models", "/models/demo", "/v1/health", "/v1/version", "/v1/metrics"}) {
       QCOMPARE(HttpClient(fixture->port()).get(path).status, 200);
     }
-    const engine::Json chat = tests::chat_body("a");
+    const engine::Json chat = tests::chat_body("a", {{"model", "demo"}});
     QCOMPARE(HttpClient(fixture->port()).post("/chat/completions", chat).json()["object"], "chat.completion");
     QCOMPARE(HttpClient(fixture->port()).post("/messages", chat).json()["type"], "message");
     const HttpReply wrong_method = HttpClient(fixture->port()).get("/chat/completions");

@@ -304,6 +304,11 @@ class ArchitecturesTest : public QObject {
     row("gemma4-moe", R"({"num_experts": null})", "num_experts");
     row("gemma4", R"({"rope_parameters": {"full_attention": {"rope_type": "other"}}})", "RoPE scaling 'other'");
     row("llama", R"({"rope_parameters": {"rope_type": "proportional"}})", "RoPE scaling 'proportional'");
+    row("gemma3n", R"({"altup_num_inputs": 3})", "3 residual streams (altup_num_inputs; known: 4)");
+    row("gemma3n", R"({"altup_active_idx": 4})", "altup_active_idx");
+    row("gemma3n", R"({"intermediate_size": [80, 80]})", "got a list of 2, expected one for each of 5 layers");
+    row("gemma3n", R"({"activation_sparsity_pattern": 1.0})", "activation_sparsity_pattern");
+    row("gemma3n", R"({"hidden_size_per_layer_input": 0})", "layers without per-layer embeddings");
   }
   void gemma_4_settings_that_do_not_fit_are_named() {
     QFETCH(QString, family);
@@ -318,7 +323,7 @@ class ArchitecturesTest : public QObject {
     QVERIFY2(text.find(named.toStdString()) != std::string::npos, text.c_str());
   }
 
-  /// What files leave out is what the class of their model_type says.
+  /// Absent keys have the values of the class that model_type names.
   void gemma_4_has_defaults_of_its_own() {
     Json config = config_of("gemma4");
     for (const char* key : {"rope_parameters", "layer_types", "sliding_window", "per_layer_config", "attention_k_eq_v",
@@ -340,6 +345,28 @@ class ArchitecturesTest : public QObject {
     QCOMPARE(unified->layers.front().window, 1024);
     QCOMPARE(unified->max_position_embeddings, 262144);
     QVERIFY(!unified->per_layer.exists());
+  }
+
+  /// One value for all layers, a list, or nothing: then the first ten of more than ten layers are sparse.
+  void gemma_3n_has_sizes_by_layer() {
+    Json config = config_of("gemma3n");
+    config["intermediate_size"] = {80, 80, 80, 64, 64};
+    config["activation_sparsity_pattern"] = 0.5;
+    const auto listed = read_model_config(config);
+    QVERIFY2(listed.has_value(), listed ? "" : listed.error().message.c_str());
+    QCOMPARE(listed->inner_of(listed->layers[2]), 80);
+    QCOMPARE(listed->inner_of(listed->layers[3]), 64);
+    QCOMPARE(listed->layers[4].activation_sparsity, 0.5);
+    config = config_of("gemma3n-uneven");
+    config["num_hidden_layers"] = 11;
+    config["num_kv_shared_layers"] = 4;
+    for (const char* key : {"activation_sparsity_pattern", "intermediate_size"}) config.erase(key);
+    const auto usual = read_model_config(config);
+    QVERIFY2(usual.has_value(), usual ? "" : usual.error().message.c_str());
+    QCOMPARE(usual->layers[9].activation_sparsity, 0.95);
+    QCOMPARE(usual->layers[10].activation_sparsity, 0.0);
+    QCOMPARE(usual->layers[9].kv_source, 4);
+    QCOMPARE(usual->layers[10].kv_source, 6);
   }
 
   void norms_of_single_heads_have_no_bias() {

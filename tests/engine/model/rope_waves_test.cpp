@@ -58,7 +58,7 @@ class RopeWavesTest : public QObject {
     QVERIFY(near(rope_waves(rope, 400).frequencies[1], std::pow(theta, -0.25), 1e-12));
   }
 
-  /// Exponents are those of the whole head; the pairs behind the rotated ones stand still.
+  /// Exponents are those of the whole head; the pairs behind the rotated ones do not turn.
   void proportional_rotates_the_first_pairs() {
     const RopeConfig rope{
         .theta = 1e6, .rotary_dim = 16, .scaling = RopeScaling::proportional, .factor = 2, .n_rotated_pairs = 3};

@@ -130,7 +130,8 @@ void WeightPartsTest::memory_is_that_of_the_names() {
     QVERIFY(decoder->weight_bytes() > 0);
     const ModelConfig& config = model->config;
     const std::int64_t n_of_layer = (config.has_sinks ? config.n_heads : 0) + (config.has_layer_scalar ? 1 : 0) +
-                                    (config.moe.beside_mlp ? config.moe.n_experts : 0);
+                                    (config.moe.beside_mlp ? config.moe.n_experts : 0) +
+                                    (config.altup.exists() ? 4 * 4 * 4 + 4 * 4 + config.hidden_size : 0);
     const std::int64_t host_bytes = n_of_layer * config.n_layers * static_cast<std::int64_t>(sizeof(float));
     QCOMPARE(backend.n_bytes() + host_bytes, decoder->weight_bytes() + decoder->rope_bytes());
     QCOMPARE(Decoder::weight_bytes(backend, model->config, storage), decoder->weight_bytes());
@@ -165,7 +166,7 @@ void WeightPartsTest::an_image_brings_back_every_part() {
 void WeightPartsTest::every_part_of_a_layer_has_its_name() {
   const std::string types =
       "DeviceTensor|HostTensor|PackedWeight|Linear|NormLayer|Mlp|Experts|Attention|LatentAttention|DecoderLayer|Embedding|"
-      "UnitNorm|TokenTable|PerLayerGate|PerLayerEmbedding";
+      "UnitNorm|TokenTable|PerLayerGate|PerLayerEmbedding|AltUp|AltUpEnds|Laurel";
   const std::regex member("\\n  (?:std::optional<|std::vector<)?(?:" + types + ")>? ([a-z_, ]+);"), word(R"([a-z_]+_\b)"),
       name(R"(\bself\.(\w+))");
   std::size_t n_members = 0;
@@ -181,7 +182,7 @@ void WeightPartsTest::every_part_of_a_layer_has_its_name() {
     QVERIFY2(members == names, file.path.c_str());
     n_members += members.size();
   }
-  QCOMPARE(n_members, 60U);
+  QCOMPARE(n_members, 73U);
 }
 
 LATHE_TEST(WeightPartsTest)

@@ -22,6 +22,7 @@ struct UnusualValue {
   Json operator()(MaybeIntegerMember) const { return 3; }
   Json operator()(SeedMember) const { return 4711; }
   Json operator()(TextsMember) const { return Json::array({"\n\n", "end"}); }
+  Json operator()(TextMember) const { return R"({"regex":"a"})"; }
   Json operator()(IdsMember) const { return Json::array({5, 9}); }
   Json operator()(BiasMember) const { return Json{{"5", -1.5}}; }
   Json operator()(BooleanMember) const { return nullptr; }  // the opposite of the default

@@ -105,7 +105,7 @@ void GgufFamiliesTest::recurrent_layers_are_written_to_files_of_their_kind() {
   const RunnerChoice choice{.max_model_len = 40};
   const auto to_file = convert_as_it_is(gguf_path(name), file);
   QVERIFY2(to_file.has_value(), refusal_in(to_file).c_str());
-  QVERIFY(logits_of(file, choice) == logits_of(gguf_path(name), choice));
+  QVERIFY(largest_difference(logits_of(file, choice), logits_of(gguf_path(name), choice)) <= 1e-5);  // rates are logarithms
   const auto to_folder = convert_as_it_is(family_path(name), folder);
   QVERIFY2(to_folder.has_value(), refusal_in(to_folder).c_str());
   QVERIFY(logits_of(folder, choice) == logits_of(family_path(name), choice));

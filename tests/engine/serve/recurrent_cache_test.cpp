@@ -176,9 +176,16 @@ void RecurrentCacheTest::a_load_takes_what_was_estimated_and_shares_no_prefixes(
       QCOMPARE(ask(**engine, greedy_request(std::vector(prompt), 5)).all.usage.n_cached_tokens, 0);
     }
   }
-  // One layer of four has 64 blocks of 4 tokens, K and V, 2 heads of 16 in f32. Three have states of 4 heads of 16 x 16 (32
-  // columns are the least) and of 3 rows of 128 channels, in each slot.
-  const std::int64_t blocks = 64 * 4 * 2 * 2 * 16 * 4, state = 3 * (4 * 16 * 32 + 3 * 128) * 4;
+  // Three layers of four have states in each slot, of 4 heads of 16 x 16 (32 columns are the least) and of 3 rows of 128
+  // channels. One layer has blocks of K and V.
+  const kernels::KvShape one{.n_layers = 1,
+                             .n_kv_heads = 2,
+                             .head_dim = 16,
+                             .block_size = kBlockSize,
+                             .n_blocks = 64,
+                             .dtype = kernels::Dtype::f32};
+  const auto blocks = static_cast<std::int64_t>(kernels::make_cpu_backend({.n_threads = 1})->kv_layer_bytes(one));
+  const std::int64_t state = 3 * (4 * 16 * 32 + 3 * 128) * 4;
   QCOMPARE(kv_bytes[1] - kv_bytes[0], 3 * state);
   QCOMPARE(kv_bytes[0], blocks + 3 * state);
 }

@@ -43,7 +43,7 @@ void translate_tool_choice(RequestFields& reader, RequestBody& given) {
 }
 
 /// Translates {"effort", "format": {"type": "json_schema", "schema"}} to "reasoning_effort" and OpenAI's "response_format".
-void translate_output_config(RequestFields& reader, RequestBody& given) {
+void translate_output_config(RequestFields& reader, const OrderedJson& ordered, RequestBody& given) {
   const Json* config = reader.object("output_config");
   if (config == nullptr) return;
   RequestFields inner(*config, "output_config");
@@ -55,9 +55,10 @@ void translate_output_config(RequestFields& reader, RequestBody& given) {
     if (schema == nullptr) one.refuse("schema", "is missing");
     inner.take_over(one);
     if (schema != nullptr) {
-      given.set("response_format",
-                {{"type", "json_schema"}, {"json_schema", {{"name", "output"}, {"schema", *schema}, {"strict", true}}}},
-                "output_config.format");
+      OrderedJson named = {{"name", "output"}, {"schema", ordered["output_config"]["format"]["schema"]}, {"strict", true}};
+      given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(named)}},
+                        "output_config.format");
+      given.name_inside("output_config.format.json_schema.schema", "output_config.format.schema");
     }
   }
   warn_of_unread_fields(inner);
@@ -78,7 +79,7 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
   RequestFields reader = original.reader();
   request.tools = nest_tools(reader, ordered, kToolForm);
   translate_tool_choice(reader, request.given);
-  translate_output_config(reader, request.given);
+  translate_output_config(reader, ordered, request.given);
   LATHE_TRY_VOID(reader.verdict());
   request.given.set("tools", Json(request.tools), "tools");
   LATHE_TRY(request.messages, read_message_blocks(reader, ordered));
@@ -100,6 +101,7 @@ engine::Result<http::Reply> answer_messages(const ServerContext& context, const 
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "msg_");
+  plan.fields.structured = read_structured_fields(body, read.given);
   refuse_unserved_fields(body, {}, request_fields());
   LATHE_TRY_VOID(plan_chat(body, read.tools, reader_of(read.messages), *engine, plan));
   skip_translated(body);

@@ -15,12 +15,17 @@ using engine::Json;
 using engine::OrderedJson;
 
 /// Translates "json" or a schema in "format" to OpenAI's "response_format".
-void translate_format(const Json& fields, RequestBody& given) {
-  const auto format = fields.find("format");
-  if (format == fields.end() || format->is_null() || *format == "") return;
-  if (*format == "json") return given.set("response_format", {{"type", "json_object"}}, "format");
-  given.set("response_format", {{"type", "json_schema"}, {"json_schema", {{"name", "output"}, {"schema", *format}}}},
-            "format");
+engine::Result<void> translate_format(RequestBody& given) {
+  LATHE_TRY(OrderedJson format, given.ordered("format"));
+  if (format.is_null() || format == "") return {};
+  if (format == "json") {
+    given.set("response_format", {{"type", "json_object"}}, "format");
+    return {};
+  }
+  OrderedJson schema = {{"name", "output"}, {"schema", std::move(format)}};
+  given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(schema)}}, "format");
+  given.name_inside("format.json_schema.schema", "format");
+  return {};
 }
 
 /// Writes arguments of calls, which are objects, as the texts that OpenAI has. `ordered`: the body with its keys in their
@@ -41,7 +46,7 @@ void translate_calls(Json& messages, const OrderedJson& ordered) {
 engine::Result<RequestBody> read_body(std::string_view text) {
   LATHE_TRY(RequestBody given, RequestBody::read(text, request_fields()));
   const Json fields = given.fields();
-  translate_format(fields, given);
+  LATHE_TRY_VOID(translate_format(given));
   if (!fields.contains("stream")) given.set("stream", true, "stream");
   if (fields.contains("tools") && fields["tools"] == Json::array()) given.set("tools", nullptr, "tools");
   if (fields.contains("messages") && fields["messages"].is_array()) {
@@ -53,8 +58,10 @@ engine::Result<RequestBody> read_body(std::string_view text) {
   return given;
 }
 
-AnswerPlan read_plan(RequestFields& body, const ServerContext& context, const engine::LoadedModel& model) {
+AnswerPlan read_plan(RequestFields& body, const RequestBody& given, const ServerContext& context,
+                     const engine::LoadedModel& model) {
   AnswerPlan plan = make_plan(context, model, read_common_fields(body, model), "ollama-");
+  plan.fields.structured = read_structured_fields(body, given);
   plan.report_logprobs = body.flag("logprobs").value_or(false);
   const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
   if (plan.report_logprobs) plan.fields.sampling.logprobs = n_top;
@@ -98,7 +105,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_tagged_model(body, context, engine->model()));
-  AnswerPlan plan = read_plan(body, context, engine->model());
+  AnswerPlan plan = read_plan(body, given, context, engine->model());
   const Json* messages = body.any("messages");
   if (messages == nullptr || *messages == Json::array()) {
     LATHE_TRY_VOID(body.verdict());
@@ -115,7 +122,7 @@ engine::Result<http::Reply> answer_generate(const ServerContext& context, const 
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_tagged_model(body, context, engine->model()));
-  AnswerPlan plan = read_plan(body, context, engine->model());
+  AnswerPlan plan = read_plan(body, given, context, engine->model());
   const std::string prompt = body.text("prompt").value_or("");
   const std::string system = body.text("system").value_or("");
   std::optional<std::string> suffix = body.text("suffix");

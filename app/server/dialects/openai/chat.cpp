@@ -27,6 +27,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "chatcmpl-");
   read_chat_logprobs(body, plan);
+  plan.fields.structured = read_structured_fields(body, given);
   refuse_unserved_fields(body, {"echo", "suffix"});
   LATHE_TRY(engine::OrderedJson tools, read_tools(body, request.body));
   LATHE_TRY_VOID(plan_chat(body, std::move(tools), read_messages_field, *engine, plan));

@@ -97,6 +97,7 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "cmpl-");
   read_echo_and_logprobs(body, plan);
+  plan.fields.structured = read_structured_fields(body, given);
   refuse_unserved_fields(body, {"tools"});
   const bool add_special = body.flag("add_special_tokens").value_or(true);
   std::optional<std::string> suffix = body.text("suffix");

@@ -60,7 +60,7 @@ constexpr std::array kCounters = {
 
 struct FinishedBy {
   std::string_view reason;
-  std::uint64_t engine::EngineCounters::* count;
+  std::uint64_t engine::EngineCounters::*count;
 };
 constexpr std::array kFinished = {
     FinishedBy{"stop", &engine::EngineCounters::n_finished_stop},
@@ -71,7 +71,7 @@ constexpr std::array kFinished = {
 
 struct HistogramMetric {
   std::string_view name, help;
-  engine::HistogramSnapshot EngineSnapshot::* histogram;
+  engine::HistogramSnapshot EngineSnapshot::*histogram;
 };
 constexpr std::array kHistograms = {
     HistogramMetric{"vllm:time_to_first_token_seconds", "Time to the first token.", &EngineSnapshot::ttft_s},

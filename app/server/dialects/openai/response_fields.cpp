@@ -123,9 +123,11 @@ class ResponseReader {
     if (format != nullptr && text_in(*format, "type") != "json_schema") {
       read_.given.set("response_format", *format, "text.format");
     } else if (format != nullptr) {
-      Json schema = *format;
+      OrderedJson schema = ordered_["text"]["format"];
       schema.erase("type");
-      read_.given.set("response_format", {{"type", "json_schema"}, {"json_schema", std::move(schema)}}, "text.format");
+      read_.given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(schema)}},
+                              "text.format");
+      read_.given.name_inside("text.format.json_schema", "text.format");
     }
     warn_of_unread_fields(inner);
     reader_.take_over(inner);

@@ -36,10 +36,14 @@ std::int64_t count_tokens(const AnswerPlan& plan, const std::string& text) {
   return ids ? static_cast<std::int64_t>(ids->size()) : 0;
 }
 
-std::size_t size_of(const engine::ChatMessage& message) {
-  std::size_t bytes = sizeof message + message.content.size() + message.reasoning.size();
-  for (const std::string& part : message.parts) bytes += part.size();
-  for (const engine::ToolCall& call : message.tool_calls) bytes += call.arguments.size() + call.name.size();
+/// Estimates the memory of a request: its messages, and once more as items.
+std::size_t size_of(const ResponseRequest& request) {
+  std::size_t bytes = sizeof(ResponseRun);
+  for (const engine::ChatMessage& message : request.messages) {
+    bytes += sizeof message + 2 * (message.content.size() + message.reasoning.size());
+    for (const std::string& part : message.parts) bytes += part.size();
+    for (const engine::ToolCall& call : message.tool_calls) bytes += call.arguments.size() + call.name.size();
+  }
   return bytes;
 }
 
@@ -49,6 +53,7 @@ ResponseRun::ResponseRun(AnswerPlan plan, std::unique_ptr<GenerationSet> set, Re
     : plan_(std::move(plan)),
       request_(std::move(request)),
       set_(std::move(set)),
+      n_bytes_(size_of(request_)),
       reader_(plan_.reading, plan_.fields.sampling, *plan_.ids),
       status_(request_.background ? "queued" : "in_progress") {
   write_response("response.created");
@@ -120,7 +125,7 @@ void ResponseRun::take(const TokenEvent& event) {
     for (OrderedJson& entry : token_logprobs(names, event, request_.n_top_logprobs)) logprobs_.push_back(std::move(entry));
   }
   for (const AnswerDelta& delta : reader_.read(event)) {
-    n_output_bytes_ += delta.text.size() + delta.call.arguments.size();
+    n_bytes_ += 4 * (delta.text.size() + delta.call.arguments.size());  // as item, message and text
     if (delta.kind == Kind::call) add_call(delta.call);
     else add_text(delta.kind, delta.text);
   }
@@ -277,6 +282,7 @@ void ResponseRun::write(const char* type, OrderedJson members) {
   event.update(members);
   std::string text;
   write_sse_event(type, event, text);
+  n_bytes_ += text.size();
   events_.push_back(std::move(text));
   ++n_events_;
 }
@@ -297,16 +303,9 @@ void ResponseRun::events_from(std::size_t& next, std::string& out) {
   next = std::max(next, first_event_);
   for (; next < n_events_; ++next) out += events_[next - first_event_];
   if (request_.background) return;
+  for (const std::string& event : events_) n_bytes_ -= event.size();
   events_.clear();
   first_event_ = n_events_;
-}
-
-std::size_t ResponseRun::bytes() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t bytes = sizeof *this + 4 * n_output_bytes_;
-  for (const engine::ChatMessage& message : request_.messages) bytes += 2 * size_of(message);  // once more as items
-  for (const std::string& event : events_) bytes += event.size();
-  return bytes;
 }
 
 }  // namespace lathe::app::openai

@@ -3,6 +3,7 @@
 // Source: OpenAI's openapi.yaml, Response and ResponseStreamEvent.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -39,7 +40,7 @@ class ResponseRun final : public StoredAnswer {
   bool poll() override;
   void cancel() override;
   void on_news(std::function<void()> wake) override { listen(this, std::move(wake)); }
-  std::size_t bytes() const override;
+  std::size_t bytes() const override { return n_bytes_; }
 
   const std::string& id() const { return plan_.id; }
   const AnswerPlan& plan() const { return plan_; }
@@ -81,6 +82,8 @@ class ResponseRun final : public StoredAnswer {
   const ResponseRequest request_;
   std::unique_ptr<GenerationSet> set_;
 
+  std::atomic<std::size_t> n_bytes_;  ///< size of the request, of the answer and of the events that are kept
+
   std::mutex listeners_mutex_;
   std::map<const void*, std::function<void()>> listeners_;
 
@@ -100,7 +103,6 @@ class ResponseRun final : public StoredAnswer {
   std::int64_t n_reasoning_tokens_ = 0;
   std::deque<std::string> events_;
   std::size_t first_event_ = 0, n_events_ = 0;  ///< number of the first event that is kept; of all events
-  std::size_t n_output_bytes_ = 0;
 };
 
 }  // namespace lathe::app::openai

@@ -50,6 +50,7 @@ engine::Result<AnswerPlan> plan_response(const ServerContext& context, const eng
     body.emplace(read.given.reader());
     LATHE_TRY_VOID(check_model(*body, context, engine.model()));
     AnswerPlan plan = make_plan(context, engine.model(), read_common_fields(*body, engine.model()), "resp_");
+    plan.fields.structured = read_structured_fields(*body, read.given);
     plan.report_logprobs = read.reports_logprobs;
     if (read.reports_logprobs) plan.fields.sampling.logprobs = read.request.n_top_logprobs;
     refuse_unserved_fields(*body, {}, response_fields());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Responses API over HTTP: items in and out, events in their order, stored responses, background and truncation.
 #include <QtTest>
+#include <algorithm>
 
 #include "tests/support/server_fixture.h"
 #include "tests/support/test_class.h"
@@ -257,7 +258,8 @@ class ResponsesTest : public QObject {
     fixture_->engine().resume();
     QTRY_COMPARE(get(id).json()["status"], "completed");
     QCOMPARE(get(id).json()["output"][0]["content"][0]["text"], "Hello.");
-    QVERIFY(fixture_->wait_for_row(app::RequestStatus::done));
+    const auto rows = fixture_->requests().records();
+    QVERIFY(std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.status == app::RequestStatus::done; }));
   }
 
   void a_response_in_the_background_is_cancelled() {
@@ -312,6 +314,7 @@ class ResponsesTest : public QObject {
   }
 
   void the_oldest_turns_are_dropped_if_asked() {
+    fixture_->engine().answer_with("ok");
     Json input = Json::array();
     for (int i = 0; i < 50; ++i) {
       input.push_back({{"role", "user"}, {"content", std::string(100, 'u')}});
