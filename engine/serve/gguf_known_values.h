@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/base/json.h"
+#include "engine/api/json.h"
 #include "engine/model/model_config.h"
 
 namespace lathe::engine {
