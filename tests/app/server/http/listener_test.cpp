@@ -3,9 +3,11 @@
 #include "app/server/http/listener.h"
 
 #include <QtTest>
+#include <atomic>
 #include <new>
 #include <stdexcept>
 
+#include "app/server/answer_store.h"
 #include "app/server/field_warnings.h"
 #include "app/server/router.h"
 #include "tests/support/few_threads.h"
@@ -211,7 +213,10 @@ void ListenerTest::D1_the_router_tells_memory_from_bugs() {
   app::IdSource ids;
   app::WarningLog warned;
   app::Traffic traffic;
-  app::Router router({}, {fixture.models(), fixture.requests(), fixture.log(), ids, warned, traffic}, traffic);
+  app::AnswerStore answers;
+  std::atomic<std::uint64_t> cache_epoch = 0;
+  app::Router router(
+      {}, {fixture.models(), fixture.requests(), fixture.log(), ids, warned, answers, cache_epoch, traffic}, traffic);
   RequestHead head;
   head.method = "POST";
   head.path = "/v1/completions";
