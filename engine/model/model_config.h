@@ -178,7 +178,7 @@ struct ModelConfig {
   std::int64_t chunk_size() const;
   bool has_experts() const;           ///< true if any layer has
   bool has_recurrent_layers() const;  ///< true if any layer keeps a state in place of K and V
-  /// What a recurrent layer keeps of a sequence. Requires: layer.is_recurrent().
+  /// State that a recurrent layer keeps of a sequence. Requires: layer.is_recurrent().
   kernels::StateShape state_of(const LayerConfig& layer) const {
     return layer.mixer == LayerMixer::short_conv ? short_conv.state(hidden_size) : delta_net.state();
   }

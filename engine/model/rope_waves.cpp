@@ -14,7 +14,7 @@ double scale_llama3(double frequency, const RopeConfig& rope) {
   const double wavelength = 2 * std::numbers::pi / frequency;
   const double waves = static_cast<double>(rope.original_max_position_embeddings) / wavelength;
   if (waves > rope.high_freq_factor) return frequency;
-  // Llama 4 has equal bounds: no frequency lies between them.
+  // Llama 4 has equal bounds: no frequency is between them.
   if (waves < rope.low_freq_factor || rope.high_freq_factor == rope.low_freq_factor) return frequency / rope.factor;
   const double blend = (waves - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
   return (1 - blend) * frequency / rope.factor + blend * frequency;

@@ -16,6 +16,7 @@ float activated(kernels::Activation activation, float x) {
       return static_cast<float>(wide * (1 + std::tanh(inner)) / 2);
     }
     case kernels::Activation::relu: return x > 0 ? x : 0;
+    case kernels::Activation::relu_squared: return x > 0 ? x * x : 0;
     case kernels::Activation::clamped_silu: break;
   }
   LATHE_CHECK(false);
