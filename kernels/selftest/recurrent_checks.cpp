@@ -91,8 +91,10 @@ void check_layer(Backend& backend, const LayerCase& of, RandomNumbers& numbers, 
   check.max_error = relative_error(got.view(), want.view());
   add(std::move(check));
   OpCheck invariance{.op = std::string("in two steps, ") + of.name, .bound = {}};
-  inputs.step(backend, states.data(), 0, 17, parts.view());
-  inputs.step(backend, states.data(), 17, kRows - 17, parts.view());
+  invariance.seconds = seconds_of([&] {
+    inputs.step(backend, states.data(), 0, 17, parts.view());
+    inputs.step(backend, states.data(), 17, kRows - 17, parts.view());
+  });
   for (std::int64_t row = 0; row < kRows; ++row) {
     const auto n_bytes = static_cast<std::size_t>(inputs.width()) * sizeof(float);
     const bool is_same = std::memcmp(got.view().row<float>(row), parts.view().row<float>(row), n_bytes) == 0;
