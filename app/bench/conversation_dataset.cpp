@@ -31,7 +31,7 @@ constexpr const char* kForms =
     "must have a string \"text\" or \"prompt\", strings in \"turns\", \"content\" in \"messages\", or \"value\" in "
     "\"conversations\"";
 
-tl::unexpected<engine::Error> refuse(std::string message, const std::string& where) {
+tl::unexpected<engine::Error> refuse_conversation(std::string message, const std::string& where) {
   return engine::fail(ErrorCode::invalid_argument, std::move(message), where);
 }
 
@@ -77,11 +77,11 @@ std::optional<UserTurns> turns_in(const Json& item) {
 Result<std::vector<UserTurns>> in_list(const std::string& text, const std::string& path) {
   constexpr engine::JsonLimits kLimits{.max_depth = 16, .max_nodes = 50'000'000};
   LATHE_TRY(const Json list, engine::parse_json(text, path, kLimits));
-  if (!list.is_array()) return refuse("must be a list", path);
+  if (!list.is_array()) return refuse_conversation("must be a list", path);
   std::vector<UserTurns> all;
   for (const Json& item : list) {
     auto turns = item.is_string() ? UserTurns{item.get<std::string>()} : turns_in(item);
-    if (!turns) return refuse(kForms, fmt::format("{}, item {}", path, all.size()));
+    if (!turns) return refuse_conversation(kForms, fmt::format("{}, item {}", path, all.size()));
     all.push_back(std::move(*turns));
   }
   return all;
@@ -101,7 +101,7 @@ Result<std::vector<UserTurns>> in_lines(const std::string& text, const std::stri
     const std::string where = fmt::format("{}, line {}", path, number);
     LATHE_TRY(const Json item, engine::parse_json(line, where));
     auto turns = turns_in(item);
-    if (!turns) return refuse(kForms, where);
+    if (!turns) return refuse_conversation(kForms, where);
     all.push_back(std::move(*turns));
   }
   return all;
@@ -119,7 +119,7 @@ Result<std::vector<UserTurns>> read_conversations(const std::string& path) {
   }
   for (UserTurns& turns : all) std::erase_if(turns, [](const std::string& turn) { return turn.empty(); });
   std::erase_if(all, [](const UserTurns& turns) { return turns.empty(); });
-  if (all.empty()) return refuse("has no prompt", path);
+  if (all.empty()) return refuse_conversation("has no prompt", path);
   return all;
 }
 

@@ -32,17 +32,17 @@ Result<void> check_text(const std::string& text, const std::string& path) {
   return {};
 }
 
-tl::unexpected<engine::Error> refuse(std::string message, const std::string& path) {
+tl::unexpected<engine::Error> refuse_text(std::string message, const std::string& path) {
   return engine::fail(ErrorCode::invalid_argument, std::move(message), path);
 }
 
 Result<TextDataset> from_list(const std::string& text, const std::string& path) {
   LATHE_TRY(const Json list, engine::parse_json(text, path));
   TextDataset dataset{.texts = {}, .given = {}, .is_list = true};
-  if (!list.is_array()) return refuse("must be a list of strings", path);
+  if (!list.is_array()) return refuse_text("must be a list of strings", path);
   for (const Json& item : list) {
     if (!item.is_string())
-      return refuse(fmt::format("item {} must be a string, got {}", dataset.texts.size(), item.type_name()), path);
+      return refuse_text(fmt::format("item {} must be a string, got {}", dataset.texts.size(), item.type_name()), path);
     dataset.texts.push_back(item.get<std::string>());
   }
   return dataset;
@@ -56,12 +56,12 @@ Result<TextDataset> from_lines(const std::string& text, const std::string& path)
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     LATHE_TRY(const Json item, engine::parse_json(line, fmt::format("{}, line {}", path, number)));
     if (!item.is_object() || !item.contains("text") || !item["text"].is_string()) {
-      return refuse(fmt::format("line {} must be an object with a string \"text\"", number), path);
+      return refuse_text(fmt::format("line {} must be an object with a string \"text\"", number), path);
     }
     dataset.texts.push_back(item["text"].get<std::string>());
     const auto given = item.find("given");
     if (given != item.end() && !given->is_string()) {
-      return refuse(fmt::format("line {}: \"given\" must be a string, got {}", number, given->type_name()), path);
+      return refuse_text(fmt::format("line {}: \"given\" must be a string, got {}", number, given->type_name()), path);
     }
     dataset.given.push_back(given != item.end() ? given->get<std::string>() : std::string());
   }

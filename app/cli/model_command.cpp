@@ -24,7 +24,6 @@ using engine::ErrorCode;
 using engine::Result;
 
 constexpr std::chrono::milliseconds kProgressEvery{100};
-constexpr double kMiB = 1024.0 * 1024.0;
 /// True for flags that choose the output format. They take no value, but users give them a file, as for --html FILE.
 bool is_printing_flag(std::string_view flag) {
   const auto formats = export_formats();

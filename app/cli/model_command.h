@@ -20,6 +20,8 @@
 
 namespace lathe::app {
 
+inline constexpr double kMiB = 1024.0 * 1024.0;
+
 /// Examples: "bfloat16", "int8_g32 (zero points, head in bfloat16) and bfloat16".
 std::string weights_text(const engine::LoadedModel& model);
 /// Returns 3 for a problem of a model, 2 for a problem of the arguments, else 1.

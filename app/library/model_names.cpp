@@ -17,7 +17,7 @@ constexpr std::size_t kNamed = 8;          // most names in a message
 constexpr std::size_t kMaxCompared = 128;  // in bytes; a longer name is near to none
 constexpr std::string_view kBorders = "/-_:.";
 
-std::string lower(std::string_view text) {
+std::string lower_name(std::string_view text) {
   std::string lowered(text);
   for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return lowered;
@@ -31,9 +31,9 @@ bool is_end_of(const std::string& name, const std::string& end) {
 using Fits = bool (*)(const std::string& name, const std::string& wanted);
 constexpr std::array<Fits, 4> kFits = {
     [](const std::string& name, const std::string& wanted) { return name == wanted; },
-    [](const std::string& name, const std::string& wanted) { return lower(name) == lower(wanted); },
-    [](const std::string& name, const std::string& wanted) { return lower(name) == lower(wanted) + ":latest"; },
-    [](const std::string& name, const std::string& wanted) { return is_end_of(lower(name), lower(wanted)); },
+    [](const std::string& name, const std::string& wanted) { return lower_name(name) == lower_name(wanted); },
+    [](const std::string& name, const std::string& wanted) { return lower_name(name) == lower_name(wanted) + ":latest"; },
+    [](const std::string& name, const std::string& wanted) { return is_end_of(lower_name(name), lower_name(wanted)); },
 };
 
 engine::Result<std::string> one_of(const std::vector<const LibraryEntry*>& fitting, const std::string& wanted) {
@@ -55,11 +55,11 @@ std::string last_part(const std::string& name) {
 /// Returns the nearest name; the last part of each name is compared too, since users type paths or hub names. Empty: none is
 /// near.
 std::string nearest(std::span<const LibraryEntry> entries, const std::string& wanted) {
-  const std::string sought = lower(wanted.substr(0, kMaxCompared)), sought_last = last_part(sought);
+  const std::string sought = lower_name(wanted.substr(0, kMaxCompared)), sought_last = last_part(sought);
   std::string best;
   std::size_t best_distance = 1 + sought_last.size() / 3;
   for (const LibraryEntry& entry : entries) {
-    const std::string whole = lower(entry.name.substr(0, kMaxCompared));
+    const std::string whole = lower_name(entry.name.substr(0, kMaxCompared));
     const std::string last = last_part(whole);
     const std::size_t distance =
         std::min<std::size_t>({engine::edit_distance(sought, whole), engine::edit_distance(sought, last),

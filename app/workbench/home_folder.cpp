@@ -35,12 +35,17 @@ std::string listed_home() {
 
 /// True if `path` itself, not the target of a link, is a folder that only this user may enter.
 bool is_ours_alone(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
          (status.st_mode & 077) == 0;
 }
 
 }  // namespace
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
 
 std::string private_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || is_ours_alone(path)) return path;

@@ -11,6 +11,9 @@ struct HomeFolder {
   std::string problem;  ///< why it is a substitute for the home folder; empty: it is the home folder
 };
 
+/// Value of an environment variable; empty: it is not set.
+std::string environment(const char* name);
+
 /// Returns $HOME, else the home folder of the system's user list, else `<temporary folder>/lathe-<uid>`.
 HomeFolder find_home_folder();
 

@@ -2,7 +2,6 @@
 #include "app/api/paths.h"
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -13,15 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 struct XdgFolder {
   const char* variable;
   const char* below_home;  ///< folder below the home folder if the variable is not set
-  std::string Paths::* path;
+  std::string Paths::*path;
 };
 
 constexpr std::array kXdgFolders = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/api/workbench.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "app/library/standard_folders.h"
 #include "app/server/server.h"
 #include "app/workbench/cached_loader.h"
+#include "app/workbench/home_folder.h"
 #include "app/workbench/request_log.h"
 
 namespace lathe::app {
@@ -19,11 +19,6 @@ using engine::Result;
 /// model slot's grace is 0.5 s: less than 3 s in total, unless a worker or the engine is inside a computation that cannot be
 /// interrupted.
 constexpr int kServerGraceMs = 1200;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
 
 /// Also logs how a device was divided, and the warnings of a load; commands print these themselves.
 EngineLoader with_log(EngineLoader loader, Log& log) {

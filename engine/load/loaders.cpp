@@ -79,9 +79,9 @@ tl::unexpected<Error> refuse_unread(const ModelFolder& folder) {
                 fmt::format("unsupported format: {}{}", unread.reason, downloads_text(folder.path())), *file);
   }
   // A folder or a pipe may have this name: map() reports that.
-  constexpr std::string_view kSingleFile = "model.safetensors";
-  if (folder.has(kSingleFile)) {
-    if (auto file = folder.map(kSingleFile); !file) return tl::unexpected(std::move(file.error()));
+  constexpr std::string_view kWeightsFile = "model.safetensors";
+  if (folder.has(kWeightsFile)) {
+    if (auto file = folder.map(kWeightsFile); !file) return tl::unexpected(std::move(file.error()));
   }
   return fail(ErrorCode::model_refused,
               "no weights: the folder has neither model.safetensors nor model.safetensors.index.json" +

@@ -24,7 +24,7 @@ LATHE_TABLE(QuantizationScheme, kSchemes,
 
 namespace {
 
-constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kConfigJson = "config.json";
 constexpr std::string_view kMethod = "quant_method";
 
 struct QuantizationConfig {
@@ -57,12 +57,12 @@ Result<QuantizationConfig> with_scheme(Json json, std::string where) {
 
 /// Finds the quantization config: in config.json, in the config of its text model, or in a scheme's own file.
 Result<QuantizationConfig> find_config(const ModelFolder& folder) {
-  LATHE_TRY(const Json config, folder.read_json_if_present(kConfigFile));
+  LATHE_TRY(const Json config, folder.read_json_if_present(kConfigJson));
   const Json* const places[] = {&config, wrapped_text(config)};
   for (const Json* place : places) {
     for (const char* key : {"quantization_config", "compression_config"}) {
       if (place == nullptr || !place->contains(key) || (*place)[key].empty()) continue;
-      const std::string where = fmt::format("{}: {}", kConfigFile, key);
+      const std::string where = fmt::format("{}: {}", kConfigJson, key);
       if (!(*place)[key].is_object()) return fail(ErrorCode::model_refused, "must be an object", where);
       return with_scheme((*place)[key], where);
     }

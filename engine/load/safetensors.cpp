@@ -30,7 +30,7 @@ using kernels::Dtype;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
-constexpr std::array kTypes = {
+constexpr std::array kSafetensorsTypes = {
     StoredType{"F32", 32, Dtype::f32},
     StoredType{"F16", 16, Dtype::f16},
     StoredType{"BF16", 16, Dtype::bf16},
@@ -313,8 +313,9 @@ Result<Checkpoint> open_safetensors(const ModelFolder& folder) {
 extern constexpr Loader kSafetensorsLoader{.name = "safetensors", .recognises = has_weight_files, .open = open_safetensors};
 
 const StoredType* find_safetensors_type(std::string_view name) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.name == name; });
-  return found != kTypes.end() ? &*found : nullptr;
+  const auto found = std::find_if(kSafetensorsTypes.begin(), kSafetensorsTypes.end(),
+                                  [&](const StoredType& type) { return type.name == name; });
+  return found != kSafetensorsTypes.end() ? &*found : nullptr;
 }
 
 Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> file, const std::string& name) {

@@ -18,29 +18,29 @@ T value_at(const std::byte* data, std::int64_t i) {
   return value;
 }
 
-constexpr StoredType kInt4 = {.name = "int4", .bits = 4}, kInt8 = {.name = "int8", .bits = 8},
-                     kE4m3 = {.name = "fp8_e4m3", .bits = 8}, kNf4 = {.name = "nf4", .bits = 4},
-                     kFp4 = {.name = "fp4", .bits = 4}, kMxfp4 = {.name = "mxfp4", .bits = 4},
-                     kCodebook4 = {.name = "4-bit codes", .bits = 4};
+constexpr StoredType kTypeInt4 = {.name = "int4", .bits = 4}, kTypeInt8 = {.name = "int8", .bits = 8},
+                     kTypeE4m3 = {.name = "fp8_e4m3", .bits = 8}, kTypeNf4 = {.name = "nf4", .bits = 4},
+                     kTypeFp4 = {.name = "fp4", .bits = 4}, kTypeMxfp4 = {.name = "mxfp4", .bits = 4},
+                     kTypeCodebook4 = {.name = "4-bit codes", .bits = 4};
 
 const StoredType& type_of(CodeEncoding kind) {
   switch (kind) {
     case CodeEncoding::int4:
-    case CodeEncoding::uint4_min: return kInt4;
+    case CodeEncoding::uint4_min: return kTypeInt4;
     case CodeEncoding::int8:
     case CodeEncoding::int8_dynamic:
-    case CodeEncoding::llm_int8: return kInt8;
-    case CodeEncoding::e4m3: return kE4m3;
-    case CodeEncoding::nf4: return kNf4;
-    case CodeEncoding::fp4: return kFp4;
-    case CodeEncoding::mxfp4: return kMxfp4;
+    case CodeEncoding::llm_int8: return kTypeInt8;
+    case CodeEncoding::e4m3: return kTypeE4m3;
+    case CodeEncoding::nf4: return kTypeNf4;
+    case CodeEncoding::fp4: return kTypeFp4;
+    case CodeEncoding::mxfp4: return kTypeMxfp4;
     case CodeEncoding::int4_subscaled:
     case CodeEncoding::iq4:
-    case CodeEncoding::codebook4: return kCodebook4;
+    case CodeEncoding::codebook4: return kTypeCodebook4;
     case CodeEncoding::uint8_min:
-    case CodeEncoding::int8_subscaled: return kInt8;
+    case CodeEncoding::int8_subscaled: return kTypeInt8;
   }
-  return kInt8;
+  return kTypeInt8;
 }
 
 }  // namespace

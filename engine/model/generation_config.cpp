@@ -9,7 +9,7 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kFile = "generation_config.json", kMaxNewTokens = "max_new_tokens";
+constexpr std::string_view kGenerationConfigFile = "generation_config.json", kMaxNewTokens = "max_new_tokens";
 
 /// Takes one value, or warns why not.
 void take(const Json& value, const SamplingField& field, std::int64_t vocab_size, GenerationConfig& config) {
@@ -21,7 +21,8 @@ void take(const Json& value, const SamplingField& field, std::int64_t vocab_size
     if (field.generation_key == kMaxNewTokens && changed.max_tokens > 0) config.max_new_tokens = changed.max_tokens;
     config.sampling = std::move(changed);
   } else {
-    config.warnings.push_back(fmt::format("{}: {} is left out: {}", kFile, field.generation_key, outcome.error().message));
+    config.warnings.push_back(
+        fmt::format("{}: {} is left out: {}", kGenerationConfigFile, field.generation_key, outcome.error().message));
   }
 }
 
@@ -29,7 +30,7 @@ void take(const Json& value, const SamplingField& field, std::int64_t vocab_size
 
 GenerationConfig read_generation_config(const Json& json, std::int64_t vocab_size, SamplingTable table) {
   GenerationConfig config;
-  if (auto eos = read_token_ids(json, "eos_token_id", vocab_size, kFile)) {
+  if (auto eos = read_token_ids(json, "eos_token_id", vocab_size, kGenerationConfigFile)) {
     config.eos_ids = std::move(eos->ids);
     config.warnings = std::move(eos->warnings);
   } else {

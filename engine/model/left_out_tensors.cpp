@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxParts = 8;
 constexpr double kMiB = 1024.0 * 1024.0;
 
-struct Part {
+struct LeftOutPart {
   std::string_view first;  ///< name of its first tensor
   std::int64_t n_tensors = 0, n_bytes = 0;
 };
@@ -36,7 +36,7 @@ std::string_view part_outside(std::string_view name, const std::set<std::string_
   return name.substr(0, end);
 }
 
-std::string describe(std::string_view name, const Part& part) {
+std::string describe(std::string_view name, const LeftOutPart& part) {
   if (part.n_tensors == 1) return fmt::format("{:.100}", part.first);
   return fmt::format("{:.100} ({} tensors, {:.1f} MiB)", name, part.n_tensors, static_cast<double>(part.n_bytes) / kMiB);
 }
@@ -45,11 +45,11 @@ std::string describe(std::string_view name, const Part& part) {
 
 std::string left_out_tensors(const Checkpoint& checkpoint, const TensorNames& needed, std::string_view family) {
   const std::set<std::string_view> of_model = parts_of(needed);
-  std::map<std::string_view, Part> parts;
+  std::map<std::string_view, LeftOutPart> parts;
   std::int64_t n = 0;
   for (const StoredTensor& tensor : checkpoint.tensors()) {
     if (needed.contains(tensor.name)) continue;
-    Part& part = parts[part_outside(tensor.name, of_model)];
+    LeftOutPart& part = parts[part_outside(tensor.name, of_model)];
     if (part.n_tensors++ == 0) part.first = tensor.name;
     part.n_bytes += n_bytes_of(tensor);
     ++n;

@@ -17,7 +17,7 @@ namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kFile = "config.json";
+constexpr std::string_view kConfigFile = "config.json";
 /// Suffix of transformers' classes without a head: "Qwen3Model".
 constexpr std::string_view kBaseModel = "Model";
 
@@ -37,7 +37,7 @@ Result<std::string> declared_architecture(const Json& config) {
   }
   const auto type = config.find("model_type");
   if (type != config.end() && type->is_string()) return type->get<std::string>();
-  return fail(ErrorCode::model_refused, "missing: architectures", std::string(kFile));
+  return fail(ErrorCode::model_refused, "missing: architectures", std::string(kConfigFile));
 }
 
 const UnreadFamily* unread_family_of(const Json& config) {
@@ -50,7 +50,7 @@ bool is_unread_whole(const Json& whole) { return !whole_name(whole).empty() && u
 
 /// `name`: the architecture that no family has; `whole`: the config around it.
 tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& whole, const Json& text) {
-  const std::string where = fmt::format("{}: architectures", kFile);
+  const std::string where = fmt::format("{}: architectures", kConfigFile);
   const std::string whole_class = whole_name(whole);
   for (const Json* config : {&whole, &text}) {
     const UnreadFamily* family = unread_family_of(*config);
@@ -113,7 +113,7 @@ std::vector<std::int64_t> ModelConfig::shorter_windows(std::int64_t context) con
 Result<ModelConfig> read_model_config(const Json& whole) {
   const Json json = text_part(whole);
   LATHE_TRY(const std::string name, declared_architecture(json));
-  ConfigReader reader(json, std::string(kFile));
+  ConfigReader reader(json, std::string(kConfigFile));
   const Architecture* architecture = find_architecture(name);
   const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
   if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
@@ -128,9 +128,9 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   check_heads(config, reader);
   reader.note_unread_knobs();
   LATHE_TRY_VOID(reader.finish());
-  LATHE_TRY(const TokenIds bos, read_token_ids(json, "bos_token_id", config.vocab_size, kFile));
+  LATHE_TRY(const TokenIds bos, read_token_ids(json, "bos_token_id", config.vocab_size, kConfigFile));
   if (!bos.ids.empty()) config.bos_id = bos.ids.front();
-  LATHE_TRY(TokenIds eos, read_token_ids(json, "eos_token_id", config.vocab_size, kFile));
+  LATHE_TRY(TokenIds eos, read_token_ids(json, "eos_token_id", config.vocab_size, kConfigFile));
   config.eos_ids = std::move(eos.ids);
   return config;
 }

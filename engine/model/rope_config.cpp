@@ -15,16 +15,17 @@ namespace {
 constexpr double kMaxFactor = 1e6;
 constexpr double kMaxTheta = 1e12;
 
-struct Spelling {
+struct ScalingSpelling {
   std::string_view name;
   RopeScaling scaling;
 };
-constexpr std::array kSpellings = {Spelling{"default", RopeScaling::none}, Spelling{"linear", RopeScaling::linear},
-                                   Spelling{"dynamic", RopeScaling::dynamic}, Spelling{"llama3", RopeScaling::llama3},
-                                   Spelling{"yarn", RopeScaling::yarn}, Spelling{"longrope", RopeScaling::longrope},
-                                   Spelling{"su", RopeScaling::longrope},
-                                   // Sections of the angles that images use; those of text are the plain ones.
-                                   Spelling{"mrope", RopeScaling::none}};
+constexpr std::array kScalingSpellings = {
+    ScalingSpelling{"default", RopeScaling::none}, ScalingSpelling{"linear", RopeScaling::linear},
+    ScalingSpelling{"dynamic", RopeScaling::dynamic}, ScalingSpelling{"llama3", RopeScaling::llama3},
+    ScalingSpelling{"yarn", RopeScaling::yarn}, ScalingSpelling{"longrope", RopeScaling::longrope},
+    ScalingSpelling{"su", RopeScaling::longrope},
+    // Sections of the angles that images use; those of text are the plain ones.
+    ScalingSpelling{"mrope", RopeScaling::none}};
 
 /// Reads the fields of one RoPE from the object that holds them.
 class RopeFields {
@@ -34,9 +35,9 @@ class RopeFields {
 
   void read_scaling() {
     const std::string type = reader_.text_or(key("rope_type"), reader_.text_or(key("type"), "default"));
-    const auto* const known =
-        std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& row) { return row.name == type; });
-    if (known == kSpellings.end()) {
+    const auto* const known = std::find_if(kScalingSpellings.begin(), kScalingSpellings.end(),
+                                           [&](const ScalingSpelling& row) { return row.name == type; });
+    if (known == kScalingSpellings.end()) {
       reader_.unmet(
           fmt::format("RoPE scaling '{:.32}' ({}; known: default, linear, dynamic, llama3, yarn, longrope)", type, object_));
       return;
@@ -134,7 +135,8 @@ class RopeFields {
 
 std::string_view name_of(RopeScaling scaling) {
   if (scaling == RopeScaling::none) return "none";
-  return std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& row) { return row.scaling == scaling; })
+  return std::find_if(kScalingSpellings.begin(), kScalingSpellings.end(),
+                      [&](const ScalingSpelling& row) { return row.scaling == scaling; })
       ->name;
 }
 

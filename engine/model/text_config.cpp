@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/json_text.h"
 #include "engine/load/wrapped_text.h"
 #include "engine/model/text_aliases.h"
 
@@ -62,11 +63,6 @@ constexpr std::array kUsualTexts = {
     UsualText{"qwen3_vl_moe", "qwen3_vl_moe_text"},
     UsualText{"voxtral", "llama"},
 };
-
-std::string text_in(const Json& config, const char* key) {
-  const auto found = config.find(key);
-  return found != config.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 void name_family(const Json& whole, Json& text) {
   if (text.contains("model_type") || text.contains("architectures")) return;

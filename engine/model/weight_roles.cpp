@@ -19,8 +19,8 @@ constexpr WeightRole kQkvApart[] = {WeightRole::q,      WeightRole::k,      Weig
                                     WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias};
 constexpr WeightRole kLatentOfHeads[] = {WeightRole::latent_head_k, WeightRole::latent_head_v};
 constexpr WeightRole kLatentInOne[] = {WeightRole::latent_kv};
-constexpr std::array kSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
-                                   Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne}};
+constexpr std::array kRoleSpellings = {Spellings{kFusedExperts, kSplitExperts}, Spellings{kNormsInOne, kNormsOfHeads},
+                                       Spellings{kQkvInOne, kQkvApart}, Spellings{kLatentOfHeads, kLatentInOne}};
 
 std::vector<std::int64_t> shape_of_head_norm(const ModelConfig& config, std::int64_t n_heads) {
   switch (config.qk_norm) {
@@ -97,7 +97,7 @@ std::int64_t n_parts_of(WeightRole role, const ModelConfig& config) {
   }
 }
 
-std::span<const Spellings> spellings() { return kSpellings; }
+std::span<const Spellings> spellings() { return kRoleSpellings; }
 
 bool is_expert_matrix(WeightRole role) {
   const auto part = part_of(role);

@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kAliases = {
+constexpr std::array kOptionAliases = {
     OptionAlias{"kv_cache_dtype", "fp8", "fp8_e4m3", "vLLM"},
     OptionAlias{"kv_cache_dtype", "int8_per_token_head", "int8", "vLLM"},
     OptionAlias{"kv_cache_dtype", "fp8_e4m3fn", "fp8_e4m3", "TGI"},
@@ -18,13 +18,13 @@ constexpr std::array kAliases = {
 
 }  // namespace
 
-std::span<const OptionAlias> option_aliases() { return kAliases; }
+std::span<const OptionAlias> option_aliases() { return kOptionAliases; }
 
 std::string_view our_name_of(std::string_view option, std::string_view value) {
-  const auto* const found = std::find_if(kAliases.begin(), kAliases.end(), [&](const OptionAlias& alias) {
+  const auto* const found = std::find_if(kOptionAliases.begin(), kOptionAliases.end(), [&](const OptionAlias& alias) {
     return alias.option == option && alias.name == value;
   });
-  return found != kAliases.end() ? found->value : value;
+  return found != kOptionAliases.end() ? found->value : value;
 }
 
 }  // namespace lathe::engine

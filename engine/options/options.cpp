@@ -17,14 +17,14 @@
 namespace lathe::engine {
 namespace {
 
-using TextMember = std::string EngineOptions::*;
-using IntegerMember = std::int64_t EngineOptions::*;
-using NumberMember = double EngineOptions::*;
-using BooleanMember = bool EngineOptions::*;
+using TextOption = std::string EngineOptions::*;
+using IntegerOption = std::int64_t EngineOptions::*;
+using NumberOption = double EngineOptions::*;
+using BooleanOption = bool EngineOptions::*;
 
 struct EngineField {
   OptionDescriptor option;
-  std::variant<TextMember, IntegerMember, NumberMember, BooleanMember> member;
+  std::variant<TextOption, IntegerOption, NumberOption, BooleanOption> member;
 };
 
 constexpr double kMaxTokens = 1 << 24;   // above every context length in use; keeps products inside 64 bits
@@ -37,7 +37,7 @@ using enum OptionGroup;
 using enum OptionKind;
 
 // THE TABLE of load, cache, scheduling and chat options, in the order of the struct.
-constexpr std::array kFields = {
+constexpr std::array kEngineFields = {
     EngineField{{"model", load, text, "Folder of a Hugging Face checkpoint, or a GGUF file."}, &EngineOptions::model},
     EngineField{{"tokenizer", load, text, "Folder or file of the tokenizer; empty: the model's own."},
                 &EngineOptions::tokenizer},
@@ -158,9 +158,9 @@ constexpr std::array kFields = {
         &EngineOptions::reasoning_parser},
 };
 
-constexpr auto kDescriptors = [] {
-  std::array<OptionDescriptor, kFields.size()> descriptors{};
-  for (std::size_t i = 0; i < kFields.size(); ++i) descriptors[i] = kFields[i].option;
+constexpr auto kEngineDescriptors = [] {
+  std::array<OptionDescriptor, kEngineFields.size()> descriptors{};
+  for (std::size_t i = 0; i < kEngineFields.size(); ++i) descriptors[i] = kEngineFields[i].option;
   return descriptors;
 }();
 
@@ -192,7 +192,7 @@ Result<void> set_quantization(EngineOptions& options, const OptionDescriptor& op
 }
 
 const EngineField* find_field(std::string_view name) {
-  for (const EngineField& field : kFields) {
+  for (const EngineField& field : kEngineFields) {
     if (field.option.name == name) return &field;
   }
   return nullptr;
@@ -200,7 +200,7 @@ const EngineField* find_field(std::string_view name) {
 
 }  // namespace
 
-std::span<const OptionDescriptor> engine_option_table() { return kDescriptors; }
+std::span<const OptionDescriptor> engine_option_table() { return kEngineDescriptors; }
 
 const OptionDescriptor& engine_option(std::string_view name) {
   const EngineField* field = find_field(name);
@@ -210,29 +210,29 @@ const OptionDescriptor& engine_option(std::string_view name) {
 
 Result<void> set_option(EngineOptions& options, std::string_view name, std::string_view value) {
   const EngineField* field = find_field(name);
-  if (field == nullptr) return tl::unexpected(unknown_option(name, kDescriptors));
+  if (field == nullptr) return tl::unexpected(unknown_option(name, kEngineDescriptors));
   const OptionDescriptor& option = field->option;
   switch (option.kind) {
-    case text: options.*std::get<TextMember>(field->member) = std::string(value); break;
+    case text: options.*std::get<TextOption>(field->member) = std::string(value); break;
     case choice: {
       if (name == kQuantization) return set_quantization(options, option, value);
       std::vector<std::string_view> others;
       for (const OptionAlias& alias : option_aliases()) {
         if (alias.option == name) others.push_back(alias.name);
       }
-      LATHE_TRY(options.*std::get<TextMember>(field->member), parse_choice(option, our_name_of(name, value), others));
+      LATHE_TRY(options.*std::get<TextOption>(field->member), parse_choice(option, our_name_of(name, value), others));
       break;
     }
     case boolean: {
-      LATHE_TRY(options.*std::get<BooleanMember>(field->member), parse_boolean(option, value));
+      LATHE_TRY(options.*std::get<BooleanOption>(field->member), parse_boolean(option, value));
       break;
     }
     case number: {
-      LATHE_TRY(options.*std::get<NumberMember>(field->member), parse_number(option, value));
+      LATHE_TRY(options.*std::get<NumberOption>(field->member), parse_number(option, value));
       break;
     }
     case integer: {
-      LATHE_TRY(options.*std::get<IntegerMember>(field->member), parse_integer(option, value));
+      LATHE_TRY(options.*std::get<IntegerOption>(field->member), parse_integer(option, value));
       break;
     }
   }
@@ -276,13 +276,13 @@ std::int64_t batched_tokens(const EngineOptions& options) {
 }
 
 Result<void> validate(const EngineOptions& options) {
-  for (const EngineField& field : kFields) {
+  for (const EngineField& field : kEngineFields) {
     if (field.option.kind == integer) {
-      LATHE_TRY_VOID(check_range(field.option, options.*std::get<IntegerMember>(field.member)));
+      LATHE_TRY_VOID(check_range(field.option, options.*std::get<IntegerOption>(field.member)));
     } else if (field.option.kind == number) {
-      LATHE_TRY_VOID(check_range(field.option, options.*std::get<NumberMember>(field.member)));
+      LATHE_TRY_VOID(check_range(field.option, options.*std::get<NumberOption>(field.member)));
     } else if (field.option.kind == choice) {
-      const auto known = parse_choice(field.option, options.*std::get<TextMember>(field.member));
+      const auto known = parse_choice(field.option, options.*std::get<TextOption>(field.member));
       if (!known) return tl::unexpected(known.error());
     }
   }

@@ -14,7 +14,7 @@ namespace {
 // unchanged, whose default is NF4. "ao-int8wo", "eetq" and "int8_per_channel_weight_only" have one scale per output and do
 // not quantize activations: int8_g128 has finer scales and rounds activations as finely, like int4_g128 for "ao-int4wo-128".
 // dynamic_int8 has the same codes, but one scale for all activations of a token.
-constexpr std::array kAliases = {
+constexpr std::array kQuantizationAliases = {
     QuantizationAlias{.name = "bitsandbytes", .quantization = "bitsandbytes_4bit", .source = "vLLM"},
     QuantizationAlias{
         .name = "bitsandbytes-nf4", .quantization = "bitsandbytes_4bit", .bnb_4bit_quant_type = "nf4", .source = "TGI"},
@@ -61,7 +61,7 @@ constexpr std::array<std::string_view, 6> kReaders = {"gptq_marlin", "auto_gptq"
 
 }  // namespace
 
-std::span<const QuantizationAlias> quantization_aliases() { return kAliases; }
+std::span<const QuantizationAlias> quantization_aliases() { return kQuantizationAliases; }
 
 std::vector<std::string_view> stored_schemes() {
   std::vector<std::string_view> names(kReaders.begin(), kReaders.end());
@@ -74,9 +74,9 @@ std::vector<std::string_view> stored_schemes() {
 }
 
 const QuantizationAlias* find_quantization_alias(std::string_view name) {
-  const auto* const found =
-      std::find_if(kAliases.begin(), kAliases.end(), [&](const QuantizationAlias& alias) { return alias.name == name; });
-  return found != kAliases.end() ? found : nullptr;
+  const auto* const found = std::find_if(kQuantizationAliases.begin(), kQuantizationAliases.end(),
+                                         [&](const QuantizationAlias& alias) { return alias.name == name; });
+  return found != kQuantizationAliases.end() ? found : nullptr;
 }
 
 std::span<const ForeignQuantization> foreign_quantizations() { return kForeign; }

@@ -27,7 +27,7 @@ constexpr OptionDescriptor describe(std::string_view name, OptionKind kind, std:
 }
 
 // THE TABLE of sampling parameters, in the order of the struct.
-constexpr std::array kFields = {
+constexpr std::array kSamplingFields = {
     SamplingField{
         .option = describe("temperature", number, "Flattens (> 1) or sharpens (< 1) the distribution; 0: greedy.", 0, 100),
         .member = &SamplingParams::temperature,
@@ -162,9 +162,9 @@ constexpr std::array kFields = {
                   .neutral = "true"},
 };
 
-constexpr auto kDescriptors = [] {
-  std::array<OptionDescriptor, kFields.size()> descriptors{};
-  for (std::size_t i = 0; i < kFields.size(); ++i) descriptors[i] = kFields[i].option;
+constexpr auto kSamplingDescriptors = [] {
+  std::array<OptionDescriptor, kSamplingFields.size()> descriptors{};
+  for (std::size_t i = 0; i < kSamplingFields.size(); ++i) descriptors[i] = kSamplingFields[i].option;
   return descriptors;
 }();
 
@@ -382,7 +382,7 @@ struct CheckItems {
 
 }  // namespace
 
-SamplingTable sampling_fields() { return kFields; }
+SamplingTable sampling_fields() { return kSamplingFields; }
 
 const SamplingField* find_sampling_field(SamplingTable table, std::string_view name) {
   const auto found =
@@ -390,7 +390,7 @@ const SamplingField* find_sampling_field(SamplingTable table, std::string_view n
   return found == table.end() ? nullptr : &*found;
 }
 
-std::span<const OptionDescriptor> sampling_option_table() { return kDescriptors; }
+std::span<const OptionDescriptor> sampling_option_table() { return kSamplingDescriptors; }
 
 Result<void> set_option(SamplingParams& params, std::string_view name, std::string_view value, SamplingTable table) {
   if (const SamplingField* field = find_sampling_field(table, name)) {
@@ -408,18 +408,21 @@ std::string get_option(const SamplingParams& params, std::string_view name, Samp
 }
 
 Result<void> set_option(SamplingParams& params, std::string_view name, std::string_view value) {
-  return set_option(params, name, value, kFields);
+  return set_option(params, name, value, kSamplingFields);
 }
 
-std::string get_option(const SamplingParams& params, std::string_view name) { return get_option(params, name, kFields); }
+std::string get_option(const SamplingParams& params, std::string_view name) {
+  return get_option(params, name, kSamplingFields);
+}
 
 Result<void> validate(const SamplingParams& params, std::int64_t vocab_size) {
-  for (const SamplingField& field : kFields) LATHE_TRY_VOID(std::visit(CheckNumber{params, field.option}, field.member));
+  for (const SamplingField& field : kSamplingFields)
+    LATHE_TRY_VOID(std::visit(CheckNumber{params, field.option}, field.member));
   if (params.max_tokens > 0 && params.min_tokens > params.max_tokens) {
     return refuse("min_tokens", fmt::format("min_tokens must be less than or equal to max_tokens={}, got {}",
                                             params.max_tokens, params.min_tokens));
   }
-  for (const SamplingField& field : kFields) {
+  for (const SamplingField& field : kSamplingFields) {
     LATHE_TRY_VOID(std::visit(CheckItems{params, field.option.name, vocab_size}, field.member));
   }
   return {};

@@ -3,21 +3,18 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/json_text.h"
 #include "engine/base/utf8.h"
 #include "engine/load/files/downloads.h"
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_files.h"
+#include "engine/serve/checkpoint_files.h"
 
 namespace lathe::engine {
 
 namespace {
 
-constexpr std::string_view kConfigFile = "config.json", kAdapterFile = "adapter_config.json";
-
-std::string text_in(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
+constexpr std::string_view kAdapterFile = "adapter_config.json";
 
 /// Refuses a folder without config.json, and explains what it holds if it is often mistaken for a model.
 tl::unexpected<Error> refuse_without_config(const ModelFolder& folder) {

@@ -27,7 +27,7 @@ namespace lathe::engine {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
+using SteadyTime = std::chrono::steady_clock;
 using kernels::Dtype;
 
 constexpr std::string_view kWeightsFile = "model.safetensors";
@@ -73,7 +73,7 @@ class Conversion {
 
  private:
   Result<void> report(std::int64_t bytes_done, LoadPhase phase = LoadPhase::converting) const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double seconds = std::chrono::duration<double>(SteadyTime::now() - start_).count();
     if (observer_ && !observer_({phase, bytes_done, bytes_to_read(*model_, options_), seconds})) {
       return fail(ErrorCode::cancelled, "the conversion was cancelled");
     }
@@ -249,7 +249,7 @@ class Conversion {
 
   const EngineOptions& options_;
   const LoadObserver& observer_;
-  const Clock::time_point start_ = Clock::now();
+  const SteadyTime::time_point start_ = SteadyTime::now();
   std::optional<OpenedModel> model_;
   std::unique_ptr<kernels::Backend> backend_;
   WeightStorage storage_ = Dtype::f32;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/base/byte_text.h"
 #include "engine/schedule/batch_builder.h"
 
 namespace lathe::engine {
@@ -13,8 +14,6 @@ namespace {
 
 // A device gives memory in pieces of this size, so each layer of the cache may take so much more.
 constexpr std::int64_t kPieceBytes = std::int64_t{2} << 20;
-
-std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
 
 std::int64_t blocks_for(std::int64_t n_tokens, int block_size) { return (n_tokens + block_size - 1) / block_size; }
 

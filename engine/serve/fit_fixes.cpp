@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/byte_text.h"
+
 namespace lathe::engine {
 namespace {
 
@@ -41,7 +43,9 @@ constexpr Change kChanges[] = {
        return smaller({16384, 8192, 4096, 2048, 1024, 512}, plan.limits.max_model_len);
      }},
     {"max_num_seqs",
-     [](const EngineOptions& options, const MemoryPlan&) { return smaller({8, 4, 2, 1}, options.max_num_seqs); }},
+     [](const EngineOptions& options, const MemoryPlan&) {
+       return smaller({8, 4, 2, 1}, options.max_num_seqs);
+     }},
     {"kv_cache_memory_bytes",
      [](const EngineOptions& options, const MemoryPlan& plan) {
        return smaller({plan.fitting_kv_bytes}, options.kv_cache_memory_bytes);
@@ -54,14 +58,15 @@ constexpr Change kChanges[] = {
      }},
     {"num_gpu_blocks_override",
      [](const EngineOptions& options, const MemoryPlan&) { return smaller({0}, options.num_gpu_blocks_override); }},
-    {"dtype", [](const EngineOptions&, const MemoryPlan&) { return Values{"bfloat16", "float16"}; }},
+    {"dtype",
+     [](const EngineOptions&, const MemoryPlan&) {
+       return Values{"bfloat16", "float16"};
+     }},
     {"quantization",
      [](const EngineOptions& options, const MemoryPlan&) {
        return options.quantization == "none" ? Values{"int8_g32", "int4_g32"} : Values();
      }},
 };
-
-std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30)); }
 
 /// Advice for a plan that does not fit.
 std::string advice(const std::vector<FitFix>& fixes, const MemoryPlan& plan) {

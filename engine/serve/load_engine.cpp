@@ -22,7 +22,7 @@ namespace lathe::engine {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyTime = std::chrono::steady_clock;
 
 // Enough rows to run every kernel variant once; a whole step would only take longer.
 constexpr int kWarmUpRows = 16;
@@ -62,7 +62,7 @@ class EngineLoad {
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds() const { return std::chrono::duration<double>(SteadyTime::now() - start_).count(); }
 
   Result<void> report(LoadPhase phase, std::int64_t bytes_done, std::int64_t bytes_total) const {
     if (observer_ && !observer_({phase, bytes_done, bytes_total, seconds()})) {
@@ -181,7 +181,7 @@ class EngineLoad {
   const EngineOptions& options_;
   const LoadObserver& observer_;
   const PackedCacheFolder& folder_;
-  const Clock::time_point start_ = Clock::now();
+  const SteadyTime::time_point start_ = SteadyTime::now();
   std::optional<std::int64_t> memory_before_;
   EngineParts parts_;
   bool has_chat_template_ = false;

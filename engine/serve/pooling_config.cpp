@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/api/python_json.h"
+#include "engine/base/json_text.h"
 #include "engine/load/gguf/gguf_files.h"
 
 namespace lathe::engine {
@@ -69,11 +70,6 @@ Result<Pooling> read_pooling(const Json& json, const std::string& file) {
   }
   if (!chosen) return fail(ErrorCode::model_refused, "no kind of pooling is chosen", file);
   return *chosen;
-}
-
-std::string text_in(const Json& json, const char* key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return json.is_object() && found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// The modules after the Transformer.

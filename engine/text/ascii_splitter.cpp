@@ -8,34 +8,34 @@ namespace lathe::engine {
 namespace {
 
 /// `other` is the class that the patterns write [^\s\p{L}\p{N}]; `beyond` is outside ASCII; `end` is the end of the text.
-enum class Kind : std::uint8_t { other, letter, digit, space, newline, beyond, end };
+enum class AsciiKind : std::uint8_t { other, letter, digit, space, newline, beyond, end };
 
-constexpr std::array<Kind, 256> kKinds = [] {
-  std::array<Kind, 256> kinds{};
+constexpr std::array<AsciiKind, 256> kAsciiKinds = [] {
+  std::array<AsciiKind, 256> kinds{};
   for (int c = 0; c < 256; ++c) {
-    Kind& kind = kinds[static_cast<std::size_t>(c)];
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) kind = Kind::letter;
-    if (c >= '0' && c <= '9') kind = Kind::digit;
-    if (c == ' ' || (c >= '\t' && c <= '\r')) kind = Kind::space;
-    if (c == '\r' || c == '\n') kind = Kind::newline;
-    if (c >= 0x80) kind = Kind::beyond;
+    AsciiKind& kind = kinds[static_cast<std::size_t>(c)];
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) kind = AsciiKind::letter;
+    if (c >= '0' && c <= '9') kind = AsciiKind::digit;
+    if (c == ' ' || (c >= '\t' && c <= '\r')) kind = AsciiKind::space;
+    if (c == '\r' || c == '\n') kind = AsciiKind::newline;
+    if (c >= 0x80) kind = AsciiKind::beyond;
   }
   return kinds;
 }();
 
-Kind kind_at(std::string_view text, std::size_t at) {
-  return at < text.size() ? kKinds[static_cast<unsigned char>(text[at])] : Kind::end;
+AsciiKind kind_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? kAsciiKinds[static_cast<unsigned char>(text[at])] : AsciiKind::end;
 }
 
-std::size_t end_of_run(std::string_view text, std::size_t at, Kind kind) {
+std::size_t end_of_run(std::string_view text, std::size_t at, AsciiKind kind) {
   while (kind_at(text, at) == kind) ++at;
   return at;
 }
 
 /// Returns the end of the run, or 0 if the character after it may belong to it.
-std::size_t whole_run(std::string_view text, std::size_t at, Kind kind) {
+std::size_t whole_run(std::string_view text, std::size_t at, AsciiKind kind) {
   const std::size_t end = end_of_run(text, at, kind);
-  return kind_at(text, end) == Kind::beyond ? 0 : end;
+  return kind_at(text, end) == AsciiKind::beyond ? 0 : end;
 }
 
 /// Returns the end of 's, 't, 're, 've, 'm, 'll or 'd; `at` if none begins there.
@@ -54,11 +54,12 @@ std::size_t end_of_contraction(std::string_view text, std::size_t at, bool any_c
 /// these.
 std::size_t end_of_spaces(std::string_view text, std::size_t at, bool to_newline) {
   std::size_t end = at, behind_newline = 0;
-  for (Kind kind = kind_at(text, end); kind == Kind::space || kind == Kind::newline; kind = kind_at(text, end)) {
+  for (AsciiKind kind = kind_at(text, end); kind == AsciiKind::space || kind == AsciiKind::newline;
+       kind = kind_at(text, end)) {
     ++end;
-    if (kind == Kind::newline) behind_newline = end;
+    if (kind == AsciiKind::newline) behind_newline = end;
   }
-  if (kind_at(text, end) == Kind::beyond) return 0;
+  if (kind_at(text, end) == AsciiKind::beyond) return 0;
   if (to_newline && behind_newline > 0) return behind_newline;
   return end < text.size() && end - at > 1 ? end - 1 : end;
 }
@@ -68,11 +69,11 @@ std::size_t end_of_gpt2_word(std::string_view text, std::size_t at) {
     if (const std::size_t end = end_of_contraction(text, at, false); end > at) return end;
   }
   const std::size_t from = text[at] == ' ' ? at + 1 : at;
-  switch (const Kind kind = kind_at(text, from)) {
-    case Kind::letter:
-    case Kind::digit:
-    case Kind::other: return whole_run(text, from, kind);
-    case Kind::beyond: return 0;
+  switch (const AsciiKind kind = kind_at(text, from)) {
+    case AsciiKind::letter:
+    case AsciiKind::digit:
+    case AsciiKind::other: return whole_run(text, from, kind);
+    case AsciiKind::beyond: return 0;
     default: return end_of_spaces(text, at, false);
   }
 }
@@ -83,35 +84,36 @@ std::size_t end_of_llama3_word(std::string_view text, std::size_t at) {
   if (text[at] == '\'') {
     if (const std::size_t end = end_of_contraction(text, at, true); end > at) return end;
   }
-  const Kind kind = kind_at(text, at), next = kind_at(text, at + 1);
-  if (kind == Kind::letter) return whole_run(text, at, Kind::letter);
-  if (kind == Kind::digit) {
+  const AsciiKind kind = kind_at(text, at), next = kind_at(text, at + 1);
+  if (kind == AsciiKind::letter) return whole_run(text, at, AsciiKind::letter);
+  if (kind == AsciiKind::digit) {
     std::size_t end = at + 1;
-    while (end < at + kMostDigits && kind_at(text, end) == Kind::digit) ++end;
-    return end < at + kMostDigits && kind_at(text, end) == Kind::beyond ? 0 : end;
+    while (end < at + kMostDigits && kind_at(text, end) == AsciiKind::digit) ++end;
+    return end < at + kMostDigits && kind_at(text, end) == AsciiKind::beyond ? 0 : end;
   }
-  if (kind == Kind::beyond || next == Kind::beyond) return 0;
-  if (kind != Kind::newline && next == Kind::letter) return whole_run(text, at + 1, Kind::letter);
-  if (kind == Kind::other || (text[at] == ' ' && next == Kind::other)) {
-    const std::size_t end = whole_run(text, at + 1, Kind::other);
-    return end == 0 ? 0 : end_of_run(text, end, Kind::newline);
+  if (kind == AsciiKind::beyond || next == AsciiKind::beyond) return 0;
+  if (kind != AsciiKind::newline && next == AsciiKind::letter) return whole_run(text, at + 1, AsciiKind::letter);
+  if (kind == AsciiKind::other || (text[at] == ' ' && next == AsciiKind::other)) {
+    const std::size_t end = whole_run(text, at + 1, AsciiKind::other);
+    return end == 0 ? 0 : end_of_run(text, end, AsciiKind::newline);
   }
   return end_of_spaces(text, at, true);
 }
 
-struct Pattern {
+struct AsciiPattern {
   std::string_view text;
   AsciiWordEnd end;
 };
 
 // THE TABLE of patterns with a hand-written splitter.
-constexpr std::array kPatterns = {Pattern{kGpt2Words, end_of_gpt2_word}, Pattern{kLlama3Words, end_of_llama3_word<3>},
-                                  Pattern{kQwen2Words, end_of_llama3_word<1>}};
+constexpr std::array kAsciiPatterns = {AsciiPattern{kGpt2Words, end_of_gpt2_word},
+                                       AsciiPattern{kLlama3Words, end_of_llama3_word<3>},
+                                       AsciiPattern{kQwen2Words, end_of_llama3_word<1>}};
 
 }  // namespace
 
 AsciiWordEnd ascii_splitter_of(std::string_view pattern) {
-  for (const Pattern& known : kPatterns) {
+  for (const AsciiPattern& known : kAsciiPatterns) {
     if (known.text == pattern) return known.end;
   }
   return nullptr;

@@ -16,7 +16,7 @@ constexpr bool has_picture(int byte) {
 
 /// Maps a code point to its byte, -1 for code points outside the alphabet: printable bytes represent themselves, the others
 /// follow in order from U+0100.
-constexpr auto kBytes = [] {
+constexpr auto kByteOfCodePoint = [] {
   std::array<int, kAlphabetEnd> bytes{};
   bytes.fill(-1);
   int next = 0x100;
@@ -30,8 +30,8 @@ std::optional<std::string> bytes_of_alphabet(std::string_view entry) {
   std::string bytes;
   for (std::size_t at = 0; at < entry.size();) {
     const Utf8Step step = read_utf8(entry, at);
-    if (!step.valid || step.code >= kBytes.size() || kBytes[step.code] < 0) return std::nullopt;
-    bytes += static_cast<char>(kBytes[step.code]);
+    if (!step.valid || step.code >= kByteOfCodePoint.size() || kByteOfCodePoint[step.code] < 0) return std::nullopt;
+    bytes += static_cast<char>(kByteOfCodePoint[step.code]);
     at += step.size;
   }
   return bytes;
@@ -40,8 +40,8 @@ std::optional<std::string> bytes_of_alphabet(std::string_view entry) {
 std::string alphabet_of_bytes(std::string_view bytes) {
   static constexpr auto kCodes = [] {
     std::array<char32_t, 256> codes{};
-    for (std::size_t code = 0; code < kBytes.size(); ++code) {
-      if (kBytes[code] >= 0) codes[static_cast<std::size_t>(kBytes[code])] = static_cast<char32_t>(code);
+    for (std::size_t code = 0; code < kByteOfCodePoint.size(); ++code) {
+      if (kByteOfCodePoint[code] >= 0) codes[static_cast<std::size_t>(kByteOfCodePoint[code])] = static_cast<char32_t>(code);
     }
     return codes;
   }();

@@ -11,7 +11,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int32_t kBytes = 256;
+constexpr std::int32_t kByteTokens = 256;
 
 class ByteTokenizer final : public TokenizerBase {
  public:
@@ -25,12 +25,12 @@ class ByteTokenizer final : public TokenizerBase {
     if (!piece.starts_with(' ')) return std::nullopt;
     const char* const end = piece.data() + piece.size();
     const auto [rest, error] = std::from_chars(piece.data() + 1, end, id);
-    return error == std::errc() && rest == end && id >= kBytes && id < vocab_size() ? std::optional(id) : std::nullopt;
+    return error == std::errc() && rest == end && id >= kByteTokens && id < vocab_size() ? std::optional(id) : std::nullopt;
   }
 
   std::string decode_bytes(std::int32_t id, bool) const override {
     if (id < 0 || id >= vocab_size()) return {};
-    return id < kBytes ? std::string(1, static_cast<char>(id)) : fmt::format(" {}", id);
+    return id < kByteTokens ? std::string(1, static_cast<char>(id)) : fmt::format(" {}", id);
   }
 
  protected:
@@ -43,7 +43,7 @@ class ByteTokenizer final : public TokenizerBase {
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_byte_tokenizer(std::int32_t vocab_size) {
-  LATHE_CHECK(vocab_size >= kBytes);
+  LATHE_CHECK(vocab_size >= kByteTokens);
   TokenizerParts parts;
   parts.special.resize(static_cast<std::size_t>(vocab_size), false);
   parts.max_bytes_per_token = 1;

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxTextBytes = 256;          // its longest text has 33; 
 constexpr std::uint32_t kMaxMatches = 32;           // Normalizer::kMaxTrieResultsSize: the library does not check for more
 constexpr std::uint32_t kValueMask = 0x7FFF'FFFF, kLabelMask = 0x8000'00FF, kHasLeaf = 1u << 8, kFar = 1u << 9;
 
-tl::unexpected<Error> refuse(std::string message) {
+tl::unexpected<Error> refuse_charsmap(std::string message) {
   return fail(ErrorCode::model_refused, std::move(message), "tokenizer.model: precompiled_charsmap");
 }
 
@@ -44,17 +44,17 @@ class Trie {
 
 Result<void> check_links(const Trie& trie, std::size_t text_bytes) {
   // The library reads the root as an edge, whatever it is.
-  if (trie.is_value(0)) return refuse("its root is a value");
+  if (trie.is_value(0)) return refuse_charsmap("its root is a value");
   for (std::size_t i = 0; i < trie.size(); ++i) {
     if (trie.is_value(i)) {
-      if ((trie.unit(i) & kValueMask) >= text_bytes) return refuse(fmt::format("unit {} points past the texts", i));
+      if ((trie.unit(i) & kValueMask) >= text_bytes) return refuse_charsmap(fmt::format("unit {} points past the texts", i));
       continue;
     }
     if (trie.unit(i) == 0) continue;  // unused, or reached only inside a complete block, so that its links stay in the trie
-    if ((trie.base(i) | (kBlock - 1)) >= trie.size()) return refuse(fmt::format("unit {} points past the trie", i));
+    if ((trie.base(i) | (kBlock - 1)) >= trie.size()) return refuse_charsmap(fmt::format("unit {} points past the trie", i));
     // The library reads the value without checking the top bit.
     if (trie.has_leaf(i) && (trie.unit(trie.base(i)) & kValueMask) >= text_bytes) {
-      return refuse(fmt::format("the value of unit {} points past the texts", i));
+      return refuse_charsmap(fmt::format("the value of unit {} points past the texts", i));
     }
   }
   return {};
@@ -84,7 +84,7 @@ class KeyWalk {
       }
       const std::size_t below = trie_.base(edges_[step.next_edge]);
       if (path_.size() + longest_[below].bytes > kMaxKeyBytes) {
-        return refuse(fmt::format("it has keys of more than {} bytes", kMaxKeyBytes));
+        return refuse_charsmap(fmt::format("it has keys of more than {} bytes", kMaxKeyBytes));
       }
       if (longest_[below].known) {
         take(step, below);
@@ -94,7 +94,7 @@ class KeyWalk {
     }
     const std::uint32_t n_matches = longest_[trie_.base(0)].matches;
     if (n_matches > kMaxMatches) {
-      return refuse(
+      return refuse_charsmap(
           fmt::format("{} of its keys are prefixes of one another, at most {} are allowed", n_matches, kMaxMatches));
     }
     return {};
@@ -140,10 +140,11 @@ class KeyWalk {
 };
 
 Result<void> check_texts(std::string_view texts) {
-  if (texts.empty() || texts.back() != '\0') return refuse("its texts are not terminated");
+  if (texts.empty() || texts.back() != '\0') return refuse_charsmap("its texts are not terminated");
   for (std::size_t at = 0; at < texts.size();) {
     const std::size_t end = texts.find('\0', at);
-    if (end - at > kMaxTextBytes) return refuse(fmt::format("a text of {} bytes, at most {}", end - at, kMaxTextBytes));
+    if (end - at > kMaxTextBytes)
+      return refuse_charsmap(fmt::format("a text of {} bytes, at most {}", end - at, kMaxTextBytes));
     at = end + 1;
   }
   return {};
@@ -154,13 +155,14 @@ Result<void> check_texts(std::string_view texts) {
 Result<void> check_charsmap(std::string_view map) {
   if (map.empty()) return {};
   std::uint32_t trie_bytes = 0;
-  if (map.size() < sizeof trie_bytes) return refuse("truncated");
+  if (map.size() < sizeof trie_bytes) return refuse_charsmap("truncated");
   std::memcpy(&trie_bytes, map.data(), sizeof trie_bytes);
   map.remove_prefix(sizeof trie_bytes);
   if (trie_bytes > map.size() || trie_bytes < kBlock * sizeof(std::uint32_t) || trie_bytes % sizeof(std::uint32_t) != 0) {
-    return refuse(fmt::format("a trie of {} bytes in {}", trie_bytes, map.size()));
+    return refuse_charsmap(fmt::format("a trie of {} bytes in {}", trie_bytes, map.size()));
   }
-  if (trie_bytes > kMaxTrieBytes) return refuse(fmt::format("a trie of {} bytes, at most {}", trie_bytes, kMaxTrieBytes));
+  if (trie_bytes > kMaxTrieBytes)
+    return refuse_charsmap(fmt::format("a trie of {} bytes, at most {}", trie_bytes, kMaxTrieBytes));
   const std::string_view texts = map.substr(trie_bytes);
   LATHE_TRY_VOID(check_texts(texts));
   const Trie trie(map.substr(0, trie_bytes));
@@ -169,7 +171,7 @@ Result<void> check_charsmap(std::string_view map) {
 }
 
 Result<Charsmap> Charsmap::open(std::string_view map) {
-  if (map.empty()) return refuse("it is empty");
+  if (map.empty()) return refuse_charsmap("it is empty");
   LATHE_TRY_VOID(check_charsmap(map));
   std::uint32_t trie_bytes = 0;
   std::memcpy(&trie_bytes, map.data(), sizeof trie_bytes);

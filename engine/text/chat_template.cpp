@@ -18,7 +18,7 @@ using jinja::MarkedText;
 using jinja::Source;
 using jinja::Value;
 
-constexpr std::size_t kMaxSourceBytes = 1u << 20;
+constexpr std::size_t kMaxChatTemplateBytes = 1u << 20;
 
 /// Roles from which a template may build control tokens ("<|" + role + "|>"); other roles are text of the request.
 constexpr std::array<std::string_view, 8> kKnownRoles = {"system", "user",     "assistant", "tool",
@@ -213,9 +213,9 @@ Result<std::vector<TextSpan>> CompiledTemplate::render(const std::vector<ChatMes
 }  // namespace
 
 Result<std::unique_ptr<ChatTemplate>> compile_chat_template(std::string source, ChatTemplateNames names) {
-  if (source.size() > kMaxSourceBytes) {
-    return fail(ErrorCode::model_refused, fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxSourceBytes),
-                "chat_template");
+  if (source.size() > kMaxChatTemplateBytes) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxChatTemplateBytes), "chat_template");
   }
   if (!is_valid_utf8(source)) return fail(ErrorCode::model_refused, "is not UTF-8", "chat_template");
   try {

@@ -9,11 +9,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kPrefix = "tokenizer.ggml.";
+constexpr std::string_view kTokenizerKeys = "tokenizer.ggml.";
 constexpr std::string_view kSeparator = "seperator_token_id";  // spelled as in the format
 constexpr std::string_view kLowercase = "normalizer.lowercase", kStripAccents = "normalizer.strip_accents";
 
-std::string path(std::string_view key) { return fmt::format("{}{}", kPrefix, key); }
+std::string path(std::string_view key) { return fmt::format("{}{}", kTokenizerKeys, key); }
 
 Result<std::optional<std::int32_t>> id_of(const GgufHeader& header, std::string_view key) {
   LATHE_TRY(const auto id, header.integer(path(key)));

@@ -18,11 +18,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kPrefix = "tokenizer.ggml.";
+constexpr std::string_view kKeyPrefix = "tokenizer.ggml.";
 constexpr std::size_t kMaxTokens = 4'000'000;
 
-tl::unexpected<Error> refuse(std::string message, std::string_view key) {
-  return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}{}", kPrefix, key));
+tl::unexpected<Error> refuse_key(std::string message, std::string_view key) {
+  return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}{}", kKeyPrefix, key));
 }
 
 /// Returns the type of a token; all are normal if the file has no types.
@@ -34,22 +34,22 @@ bool is_control(PieceType type) { return type == PieceType::control || type == P
 
 Result<void> check_arrays(const GgufVocabulary& vocabulary) {
   const std::size_t n = vocabulary.tokens.size();
-  if (n == 0 || n > kMaxTokens) return refuse(fmt::format("{} tokens, must be 1 to {}", n, kMaxTokens), "tokens");
+  if (n == 0 || n > kMaxTokens) return refuse_key(fmt::format("{} tokens, must be 1 to {}", n, kMaxTokens), "tokens");
   for (std::size_t id = 0; id < n; ++id) {
     const std::string& token = vocabulary.tokens[id];
     if (token.size() > kMaxPieceBytes) {
-      return refuse(fmt::format("token {} has {} bytes, at most {}", id, token.size(), kMaxPieceBytes), "tokens");
+      return refuse_key(fmt::format("token {} has {} bytes, at most {}", id, token.size(), kMaxPieceBytes), "tokens");
     }
-    if (!is_valid_utf8(token)) return refuse(fmt::format("token {} is not UTF-8", id), "tokens");
+    if (!is_valid_utf8(token)) return refuse_key(fmt::format("token {} is not UTF-8", id), "tokens");
   }
   if (!vocabulary.token_type.empty() && vocabulary.token_type.size() != n) {
-    return refuse(fmt::format("{} types for {} tokens", vocabulary.token_type.size(), n), "token_type");
+    return refuse_key(fmt::format("{} types for {} tokens", vocabulary.token_type.size(), n), "token_type");
   }
   for (const std::int32_t type : vocabulary.token_type) {
-    if (type < 1 || type > 6) return refuse(fmt::format("the type {} is unknown", type), "token_type");
+    if (type < 1 || type > 6) return refuse_key(fmt::format("the type {} is unknown", type), "token_type");
   }
   if (!vocabulary.scores.empty() && vocabulary.scores.size() != n) {
-    return refuse(fmt::format("{} scores for {} tokens", vocabulary.scores.size(), n), "scores");
+    return refuse_key(fmt::format("{} scores for {} tokens", vocabulary.scores.size(), n), "scores");
   }
   return {};
 }
@@ -61,7 +61,7 @@ Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::
   if (*id >= 0 && static_cast<std::size_t>(*id) < vocabulary.tokens.size()) {
     return std::optional(vocabulary.tokens[static_cast<std::size_t>(*id)]);
   }
-  return refuse(fmt::format("{} is not the ID of one of the {} tokens", *id, vocabulary.tokens.size()), key);
+  return refuse_key(fmt::format("{} is not the ID of one of the {} tokens", *id, vocabulary.tokens.size()), key);
 }
 
 Result<TokenizerConfig> config_of(const GgufVocabulary& vocabulary) {
@@ -132,15 +132,16 @@ std::optional<NamedToken> token_of(const std::optional<std::string>& text, std::
 Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabulary) {
   const WordPattern* pattern = find_word_pattern(vocabulary.pre);
   if (pattern == nullptr) {
-    return refuse(fmt::format("\"{}\" is unknown (known: {})", printable_excerpt(vocabulary.pre), known_word_patterns()),
-                  "pre");
+    return refuse_key(fmt::format("\"{}\" is unknown (known: {})", printable_excerpt(vocabulary.pre), known_word_patterns()),
+                      "pre");
   }
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   TokenizerDescription description = describe(vocabulary);
   for (std::size_t i = 0; i < vocabulary.merges.size(); ++i) {
     const std::string& merge = vocabulary.merges[i];
     const std::size_t blank = merge.find(' ', 1);
-    if (blank == merge.npos || blank + 1 == merge.size()) return refuse("must be two pieces", fmt::format("merges[{}]", i));
+    if (blank == merge.npos || blank + 1 == merge.size())
+      return refuse_key("must be two pieces", fmt::format("merges[{}]", i));
     description.merges.emplace_back(merge.substr(0, blank), merge.substr(blank + 1));
   }
   describe_byte_level(*pattern, description);
@@ -151,7 +152,7 @@ Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabu
   return description;
 }
 
-Result<std::unique_ptr<Tokenizer>> make_byte_level(const GgufVocabulary& vocabulary) {
+Result<std::unique_ptr<Tokenizer>> make_gguf_byte_level(const GgufVocabulary& vocabulary) {
   LATHE_TRY(const TokenizerDescription description, byte_level_description(vocabulary));
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   return assemble_tokenizer(description, config);
@@ -166,7 +167,7 @@ Json bert_normalizer(const GgufVocabulary& vocabulary) {
 }
 
 /// The converter marks pieces that begin a word, instead of pieces that continue one.
-Result<std::unique_ptr<Tokenizer>> make_bert(const GgufVocabulary& vocabulary) {
+Result<std::unique_ptr<Tokenizer>> make_gguf_bert(const GgufVocabulary& vocabulary) {
   constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
   const auto cls_id = vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id;
   const auto separator_id = vocabulary.separator_token_id ? vocabulary.separator_token_id : vocabulary.eos_token_id;
@@ -211,7 +212,7 @@ std::string sentencepiece_model(const GgufVocabulary& vocabulary, SentencePieceK
 }
 
 Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
-  if (vocabulary.scores.empty()) return refuse("is missing", "scores");
+  if (vocabulary.scores.empty()) return refuse_key("is missing", "scores");
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   return make_sentencepiece_tokenizer(sentencepiece_model(vocabulary, kind), config);
 }
@@ -242,17 +243,17 @@ struct GgufKind {
 };
 
 // THE TABLE of tokenizers in GGUF files, under the names of tokenizer.ggml.model.
-constexpr std::array kKinds = {
+constexpr std::array kGgufKinds = {
     GgufKind{"llama", make_llama, "tokenizer.model", write_llama},
-    GgufKind{"gpt2", make_byte_level, "tokenizer.json", write_byte_level},
-    GgufKind{"bert", make_bert},
+    GgufKind{"gpt2", make_gguf_byte_level, "tokenizer.json", write_byte_level},
+    GgufKind{"bert", make_gguf_bert},
     GgufKind{"t5", make_t5, "tokenizer.model", write_t5},
 };
 
 const GgufKind* kind_of(const GgufVocabulary& vocabulary) {
-  const auto* const found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const GgufKind& kind) { return kind.model == vocabulary.model; });
-  return found == kKinds.end() ? nullptr : found;
+  const auto* const found = std::find_if(kGgufKinds.begin(), kGgufKinds.end(),
+                                         [&](const GgufKind& kind) { return kind.model == vocabulary.model; });
+  return found == kGgufKinds.end() ? nullptr : found;
 }
 
 }  // namespace
@@ -260,8 +261,8 @@ const GgufKind* kind_of(const GgufVocabulary& vocabulary) {
 Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& vocabulary) {
   LATHE_TRY_VOID(check_arrays(vocabulary));
   if (const GgufKind* kind = kind_of(vocabulary)) return kind->make(vocabulary);
-  return refuse(fmt::format("\"{}\" is unknown (known: llama, gpt2, bert, t5)", printable_excerpt(vocabulary.model)),
-                "model");
+  return refuse_key(fmt::format("\"{}\" is unknown (known: llama, gpt2, bert, t5)", printable_excerpt(vocabulary.model)),
+                    "model");
 }
 
 Result<TextFile> write_vocabulary_file(const GgufVocabulary& vocabulary) {
@@ -269,7 +270,7 @@ Result<TextFile> write_vocabulary_file(const GgufVocabulary& vocabulary) {
   if (kind == nullptr || kind->write == nullptr) {
     return fail(ErrorCode::unsupported,
                 fmt::format("a tokenizer of the kind \"{}\" cannot be written", printable_excerpt(vocabulary.model)),
-                fmt::format("{}model", kPrefix));
+                fmt::format("{}model", kKeyPrefix));
   }
   LATHE_TRY(std::string text, kind->write(vocabulary));
   return TextFile{std::string(kind->file), std::move(text)};

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::string_view kModelFile = "tokenizer.model", kJsonFile = "tokenizer.json", kLinesFile = "vocab.txt";
 constexpr std::string_view kWordMark = "\xE2\x96\x81";  // prefix of BERT's pieces that begin a word
-constexpr std::int64_t kUsualWordCharacters = 100;      // WordPiece: the default of max_input_chars_per_word
-constexpr std::int64_t kMaxModelBytes = 256LL << 20;
+constexpr std::int64_t kUsualCharactersPerWord = 100;   // WordPiece: the default of max_input_chars_per_word
+constexpr std::int64_t kMaxSourceModelBytes = 256LL << 20;
 
 class VocabularyMaker {
  public:
@@ -89,7 +89,7 @@ class VocabularyMaker {
   }
 
   Result<void> take_model() {
-    LATHE_TRY(const std::string bytes, folder_.read_text(kModelFile, kMaxModelBytes));
+    LATHE_TRY(const std::string bytes, folder_.read_text(kModelFile, kMaxSourceModelBytes));
     if (is_rank_file(bytes)) return refuse(kModelFile, "a list of ranks");
     LATHE_TRY(const SentencePieceProto proto, read_sentencepiece_proto(bytes));
     made_.model = proto.kind == SentencePieceKind::bpe ? "llama" : "t5";
@@ -136,7 +136,7 @@ class VocabularyMaker {
     return normalizer.is_object() && normalizer.value("type", "") == "BertNormalizer" &&
            flag_field(normalizer, "clean_text", true) && flag_field(normalizer, "handle_chinese_chars", true) &&
            description.pre_tokenizer.is_object() && description.pre_tokenizer.value("type", "") == "BertPreTokenizer" &&
-           description.model.value("max_input_chars_per_word", kUsualWordCharacters) == kUsualWordCharacters;
+           description.model.value("max_input_chars_per_word", kUsualCharactersPerWord) == kUsualCharactersPerWord;
   }
 
   /// Marks pieces that begin a word, instead of pieces that continue one. Added tokens keep their text: they are added

@@ -296,9 +296,9 @@ class Precompiled final : public Normalizer {
   Regex clusters_;
 };
 
-class Sequence final : public Normalizer {
+class NormalizerSequence final : public Normalizer {
  public:
-  explicit Sequence(std::vector<NormalizerPtr> parts) : parts_(std::move(parts)) {}
+  explicit NormalizerSequence(std::vector<NormalizerPtr> parts) : parts_(std::move(parts)) {}
   Result<void> apply(std::string& text, TextMarks& marks, EncodeBudget& budget) const override {
     for (const NormalizerPtr& part : parts_) {
       LATHE_TRY_VOID(budget.check_time());
@@ -330,7 +330,7 @@ Result<NormalizerPtr> make_lowercase(const Json&) { return std::make_unique<Lowe
 Result<NormalizerPtr> make_strip_accents(const Json&) { return std::make_unique<StripAccents>(U_GC_M_MASK); }
 
 /// Source: BERT's tokenization.py, class BasicTokenizer; the order of its steps is that of the tokenizers library.
-Result<NormalizerPtr> make_bert(const Json& description) {
+Result<NormalizerPtr> make_bert_normalizer(const Json& description) {
   std::vector<NormalizerPtr> parts;
   const bool lowercase = flag_field(description, "lowercase", true);
   if (flag_field(description, "clean_text", true)) parts.push_back(std::make_unique<CleanText>());
@@ -340,7 +340,7 @@ Result<NormalizerPtr> make_bert(const Json& description) {
     parts.push_back(std::make_unique<StripAccents>(U_GC_MN_MASK));
   }
   if (lowercase) parts.push_back(std::make_unique<Lowercase>());
-  return std::make_unique<Sequence>(std::move(parts));
+  return std::make_unique<NormalizerSequence>(std::move(parts));
 }
 
 Result<NormalizerPtr> make_precompiled(const Json& description) {
@@ -376,7 +376,7 @@ Result<NormalizerPtr> make_strip(const Json& description) {
   return std::make_unique<Strip>(flag_field(description, "strip_left", true), flag_field(description, "strip_right", true));
 }
 
-Result<NormalizerPtr> make_sequence(const Json& description) {
+Result<NormalizerPtr> make_normalizer_sequence(const Json& description) {
   const auto list = description.find("normalizers");
   if (list == description.end() || !list->is_array()) {
     return fail(ErrorCode::model_refused, "\"normalizers\" must be a list", "tokenizer.json: normalizer.Sequence");
@@ -386,7 +386,7 @@ Result<NormalizerPtr> make_sequence(const Json& description) {
   for (const Json& item : *list) {
     LATHE_TRY(parts.emplace_back(), make_normalizer(item));
   }
-  return std::make_unique<Sequence>(std::move(parts));
+  return std::make_unique<NormalizerSequence>(std::move(parts));
 }
 
 struct NormalizerKind {
@@ -395,19 +395,19 @@ struct NormalizerKind {
 };
 
 // THE TABLE of normalizers, under tokenizer.json's names.
-constexpr std::array kKinds = {
+constexpr std::array kNormalizerKinds = {
     NormalizerKind{"NFC", make_nfc},
     NormalizerKind{"NFD", make_nfd},
     NormalizerKind{"NFKC", make_nfkc},
     NormalizerKind{"NFKD", make_nfkd},
     NormalizerKind{"Lowercase", make_lowercase},
     NormalizerKind{"StripAccents", make_strip_accents},
-    NormalizerKind{"BertNormalizer", make_bert},
+    NormalizerKind{"BertNormalizer", make_bert_normalizer},
     NormalizerKind{"Precompiled", make_precompiled},
     NormalizerKind{"Prepend", make_prepend},
     NormalizerKind{"Replace", make_replace},
     NormalizerKind{"Strip", make_strip},
-    NormalizerKind{"Sequence", make_sequence},
+    NormalizerKind{"Sequence", make_normalizer_sequence},
 };
 
 }  // namespace
@@ -415,7 +415,7 @@ constexpr std::array kKinds = {
 Result<std::unique_ptr<Normalizer>> make_normalizer(const Json& description) {
   if (description.is_null()) return nullptr;
   LATHE_TRY(const std::string type, component_type(description, "normalizer"));
-  for (const NormalizerKind& kind : kKinds) {
+  for (const NormalizerKind& kind : kNormalizerKinds) {
     if (kind.type == type) return kind.make(description);
   }
   return unknown_component(type, "normalizer");

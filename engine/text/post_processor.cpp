@@ -77,7 +77,7 @@ struct PostProcessorKind {
 };
 
 // THE TABLE of post-processors, under tokenizer.json's names.
-constexpr std::array kKinds = {
+constexpr std::array kPostProcessorKinds = {
     PostProcessorKind{"TemplateProcessing", add_template}, PostProcessorKind{"ByteLevel", add_byte_level},
     PostProcessorKind{"BertProcessing", add_cls_sep},      PostProcessorKind{"RobertaProcessing", add_cls_sep},
     PostProcessorKind{"Sequence", add_sequence},
@@ -85,7 +85,7 @@ constexpr std::array kKinds = {
 
 Result<void> add_post_processor(const Json& description, const IdOf& id_of, Surroundings& out) {
   LATHE_TRY(const std::string type, component_type(description, "post_processor"));
-  for (const PostProcessorKind& kind : kKinds) {
+  for (const PostProcessorKind& kind : kPostProcessorKinds) {
     if (kind.type == type) return kind.add(description, id_of, out);
   }
   return unknown_component(type, "post_processor");

@@ -164,9 +164,9 @@ class Metaspace final : public Pretokenizer {
   bool split_;
 };
 
-class Sequence final : public Pretokenizer {
+class PretokenizerSequence final : public Pretokenizer {
  public:
-  explicit Sequence(std::vector<PretokenizerPtr> parts) : parts_(std::move(parts)) {}
+  explicit PretokenizerSequence(std::vector<PretokenizerPtr> parts) : parts_(std::move(parts)) {}
   bool is_byte_level() const override { return !parts_.empty() && parts_.back()->is_byte_level(); }
   Result<void> apply(Words& words, EncodeBudget& budget) const override {
     for (const PretokenizerPtr& part : parts_) {
@@ -248,11 +248,11 @@ Result<PretokenizerPtr> make_punctuation(const Json& description) {
   return make_split_of(kPunctuation, behavior);
 }
 
-Result<PretokenizerPtr> make_bert(const Json&) {
+Result<PretokenizerPtr> make_bert_pretokenizer(const Json&) {
   std::vector<PretokenizerPtr> parts;
   LATHE_TRY(parts.emplace_back(), make_split_of("\\s+", SplitBehavior::removed));
   LATHE_TRY(parts.emplace_back(), make_split_of(kPunctuation, SplitBehavior::isolated));
-  return std::make_unique<Sequence>(std::move(parts));
+  return std::make_unique<PretokenizerSequence>(std::move(parts));
 }
 
 Result<PretokenizerPtr> make_delimiter(const Json& description) {
@@ -278,7 +278,7 @@ Result<PretokenizerPtr> make_metaspace(const Json& description) {
   return std::make_unique<Metaspace>(std::move(mark), prepend, flag_field(description, "split", true));
 }
 
-Result<PretokenizerPtr> make_sequence(const Json& description) {
+Result<PretokenizerPtr> make_pretokenizer_sequence(const Json& description) {
   const auto list = description.find("pretokenizers");
   if (list == description.end() || !list->is_array()) {
     return fail(ErrorCode::model_refused, "\"pretokenizers\" must be a list", "tokenizer.json: pre_tokenizer.Sequence");
@@ -292,7 +292,7 @@ Result<PretokenizerPtr> make_sequence(const Json& description) {
     }
     LATHE_TRY(parts.emplace_back(), make_pretokenizer(item));
   }
-  return std::make_unique<Sequence>(std::move(parts));
+  return std::make_unique<PretokenizerSequence>(std::move(parts));
 }
 
 struct PretokenizerKind {
@@ -301,17 +301,17 @@ struct PretokenizerKind {
 };
 
 // THE TABLE of pre-tokenizers, under tokenizer.json's names.
-constexpr std::array kKinds = {
+constexpr std::array kPretokenizerKinds = {
     PretokenizerKind{"Split", make_split},
     PretokenizerKind{"ByteLevel", make_byte_level},
     PretokenizerKind{"Digits", make_digits},
     PretokenizerKind{"Whitespace", make_whitespace},
     PretokenizerKind{"WhitespaceSplit", make_whitespace_split},
     PretokenizerKind{"Punctuation", make_punctuation},
-    PretokenizerKind{"BertPreTokenizer", make_bert},
+    PretokenizerKind{"BertPreTokenizer", make_bert_pretokenizer},
     PretokenizerKind{"CharDelimiterSplit", make_delimiter},
     PretokenizerKind{"Metaspace", make_metaspace},
-    PretokenizerKind{"Sequence", make_sequence},
+    PretokenizerKind{"Sequence", make_pretokenizer_sequence},
 };
 
 }  // namespace
@@ -319,7 +319,7 @@ constexpr std::array kKinds = {
 Result<std::unique_ptr<Pretokenizer>> make_pretokenizer(const Json& description) {
   if (description.is_null()) return nullptr;
   LATHE_TRY(const std::string type, component_type(description, "pre_tokenizer"));
-  for (const PretokenizerKind& kind : kKinds) {
+  for (const PretokenizerKind& kind : kPretokenizerKinds) {
     if (kind.type == type) return kind.make(description);
   }
   return unknown_component(type, "pre_tokenizer");

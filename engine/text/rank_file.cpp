@@ -18,7 +18,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int64_t kMaxFileBytes = 64LL << 20;
+constexpr std::int64_t kMaxRankFileBytes = 64LL << 20;
 
 struct Rank {
   std::string piece;
@@ -118,7 +118,7 @@ bool is_rank_file(std::string_view head) {
 }
 
 Result<std::unique_ptr<Tokenizer>> open_rank_file(const ModelFolder& folder, const std::string& file) {
-  LATHE_TRY(const std::string text, folder.read_text(file, kMaxFileBytes));
+  LATHE_TRY(const std::string text, folder.read_text(file, kMaxRankFileBytes));
   LATHE_TRY(TokenizerConfig config, read_tokenizer_config(folder));
   TokenizerDescription description;
   description.file = file;

@@ -17,9 +17,9 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kFile = "tokenizer.model";
-constexpr std::size_t kMaxPieces = 4'000'000, kMaxPieceBytes = 4096;
+constexpr std::size_t kMaxPieces = 4'000'000, kMaxProtoPieceBytes = 4096;
 
-tl::unexpected<Error> refuse(std::string message, std::string_view field = {}) {
+tl::unexpected<Error> refuse_proto(std::string message, std::string_view field = {}) {
   return fail(ErrorCode::model_refused, std::move(message),
               field.empty() ? std::string(kFile) : fmt::format("{}: {}", kFile, field));
 }
@@ -46,7 +46,7 @@ class ProtoReader {
     LATHE_TRY(const std::uint64_t tag, varint());
     // The library keeps only the low 32 bits of a tag, so it would read a longer one as another field.
     if (tag > std::numeric_limits<std::uint32_t>::max())
-      return refuse(fmt::format("a field number before byte {} is too long", at_));
+      return refuse_proto(fmt::format("a field number before byte {} is too long", at_));
     Field field{.number = static_cast<std::uint32_t>(tag >> 3), .wire = static_cast<Wire>(tag & 7), .value_at = at_};
     switch (field.wire) {
       case Wire::varint: {
@@ -69,12 +69,12 @@ class ProtoReader {
         return field;
       }
     }
-    return refuse(fmt::format("byte {} is not a field of a sentencepiece model", at_));
+    return refuse_proto(fmt::format("byte {} is not a field of a sentencepiece model", at_));
   }
 
  private:
   tl::unexpected<Error> truncated() const {
-    return refuse(fmt::format("truncated: a field reaches past its end at byte {}", at_));
+    return refuse_proto(fmt::format("truncated: a field reaches past its end at byte {}", at_));
   }
   Result<std::uint64_t> varint() {
     std::uint64_t value = 0;
@@ -84,7 +84,7 @@ class ProtoReader {
       value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
       if (byte < 0x80) return value;
     }
-    return refuse(fmt::format("a number at byte {} is too long", at_));
+    return refuse_proto(fmt::format("a number at byte {} is too long", at_));
   }
 
   std::string_view file_;
@@ -100,17 +100,17 @@ Result<SentencePieceEntry> read_piece(std::string_view file, std::string_view me
       piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
     if (field.number == 3 && field.wire == Wire::varint) {
       if (field.value < 1 || field.value > 6)
-        return refuse(fmt::format("unknown type {}", field.value), fmt::format("piece {}", index));
+        return refuse_proto(fmt::format("unknown type {}", field.value), fmt::format("piece {}", index));
       piece.type = static_cast<PieceType>(field.value);
       piece.type_at = field.value_at;
     }
   }
   const std::string where = fmt::format("piece {}", index);
-  if (piece.text.empty()) return refuse("is empty", where);
-  if (piece.text.size() > kMaxPieceBytes) return refuse(fmt::format("has {} bytes", piece.text.size()), where);
-  if (piece.text.find('\0') != piece.text.npos) return refuse("holds a NUL character", where);
-  if (!is_valid_utf8(piece.text)) return refuse("is not UTF-8", where);
-  if (!std::isfinite(piece.score)) return refuse("has a score that is not a finite number", where);
+  if (piece.text.empty()) return refuse_proto("is empty", where);
+  if (piece.text.size() > kMaxProtoPieceBytes) return refuse_proto(fmt::format("has {} bytes", piece.text.size()), where);
+  if (piece.text.find('\0') != piece.text.npos) return refuse_proto("holds a NUL character", where);
+  if (!is_valid_utf8(piece.text)) return refuse_proto("is not UTF-8", where);
+  if (!std::isfinite(piece.score)) return refuse_proto("has a score that is not a finite number", where);
   return piece;
 }
 
@@ -147,8 +147,8 @@ Result<void> check_user_defined(const std::vector<SentencePieceEntry>& pieces) {
     while (!prefixes.empty() && !text.starts_with(prefixes.back())) prefixes.pop_back();
     prefixes.push_back(text);
     if (prefixes.size() > kMaxMatches) {
-      return refuse(fmt::format("more than {} user-defined pieces are prefixes of one another: {}", kMaxMatches,
-                                printable_excerpt(text)));
+      return refuse_proto(fmt::format("more than {} user-defined pieces are prefixes of one another: {}", kMaxMatches,
+                                      printable_excerpt(text)));
     }
   }
   return {};
@@ -186,11 +186,11 @@ class FieldWriter {
 
 Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
   SentencePieceProto proto;
-  if (bytes.empty()) return refuse("the file is empty");
+  if (bytes.empty()) return refuse_proto("the file is empty");
   for (ProtoReader reader(bytes, bytes); !reader.done();) {
     LATHE_TRY(const Field field, reader.next());
     if (field.number == 1 && field.wire == Wire::bytes) {
-      if (proto.pieces.size() == kMaxPieces) return refuse(fmt::format("more than {} pieces", kMaxPieces));
+      if (proto.pieces.size() == kMaxPieces) return refuse_proto(fmt::format("more than {} pieces", kMaxPieces));
       LATHE_TRY(proto.pieces.emplace_back(), read_piece(bytes, field.bytes, proto.pieces.size()));
     } else if (field.number == 2 && field.wire == Wire::bytes) {
       LATHE_TRY_VOID(read_trainer(bytes, field.bytes, proto));
@@ -201,7 +201,7 @@ Result<SentencePieceProto> read_sentencepiece_proto(std::string_view bytes) {
       LATHE_TRY_VOID(read_normalizer(bytes, field.bytes, other_way));
     }
   }
-  if (proto.pieces.empty()) return refuse("it holds no pieces");
+  if (proto.pieces.empty()) return refuse_proto("it holds no pieces");
   LATHE_TRY_VOID(check_user_defined(proto.pieces));
   return proto;
 }

@@ -11,7 +11,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kMaxSourceBytes = 1u << 20;
+constexpr std::size_t kMaxTextTemplateBytes = 1u << 20;
 
 TemplateProblem problem_of(const jinja::Failure& failure) {
   return {failure.message(), failure.at().line, failure.at().column};
@@ -42,9 +42,9 @@ class CompiledTextTemplate final : public TextTemplate {
 }  // namespace
 
 tl::expected<std::unique_ptr<TextTemplate>, TemplateProblem> compile_text_template(std::string source) {
-  if (source.size() > kMaxSourceBytes) {
+  if (source.size() > kMaxTextTemplateBytes) {
     return tl::unexpected(
-        TemplateProblem{fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxSourceBytes)});
+        TemplateProblem{fmt::format("{} bytes, more than the {} allowed", source.size(), kMaxTextTemplateBytes)});
   }
   if (!is_valid_utf8(source)) return tl::unexpected(TemplateProblem{"the template is not UTF-8"});
   try {

@@ -130,7 +130,7 @@ struct DecoderKind {
 };
 
 // THE TABLE of decoders, under tokenizer.json's names.
-constexpr std::array kKinds = {
+constexpr std::array kDecoderKinds = {
     DecoderKind{"ByteLevel", add_byte_level}, DecoderKind{"ByteFallback", add_byte_fallback},
     DecoderKind{"Replace", add_replace},      DecoderKind{"Fuse", add_fuse},
     DecoderKind{"Strip", add_strip},          DecoderKind{"Metaspace", add_metaspace},
@@ -139,7 +139,7 @@ constexpr std::array kKinds = {
 
 Result<void> add_decoder(const Json& description, TokenDecoder& decoder) {
   LATHE_TRY(const std::string type, component_type(description, "decoder"));
-  for (const DecoderKind& kind : kKinds) {
+  for (const DecoderKind& kind : kDecoderKinds) {
     if (kind.type == type) return kind.add(description, decoder);
   }
   return unknown_component(type, "decoder");

@@ -14,12 +14,12 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::int64_t kMaxFileBytes = 512LL << 20;
+constexpr std::int64_t kMaxJsonBytes = 512LL << 20;
 constexpr std::int64_t kMaxId = 4'000'000;
 // The largest components are tables of Unicode normal forms, below 1 MiB.
 constexpr std::size_t kMaxComponentBytes = 8u << 20;
 
-tl::unexpected<Error> refuse(std::string message, std::string_view field) {
+tl::unexpected<Error> refuse_json(std::string message, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("tokenizer.json: {}", field));
 }
 
@@ -31,14 +31,14 @@ Result<void> check_keys(const dom::object& object, std::string_view field) {
   std::sort(keys.begin(), keys.end());
   const auto twice = std::adjacent_find(keys.begin(), keys.end());
   if (twice == keys.end()) return {};
-  return refuse(fmt::format("the key \"{}\" appears twice", printable_excerpt(*twice)), field);
+  return refuse_json(fmt::format("the key \"{}\" appears twice", printable_excerpt(*twice)), field);
 }
 
 /// Returns a piece, decoded from the file. Errors: model_refused if the piece is longer than any real one, because it would
 /// only take memory.
 Result<std::string> checked_piece(std::string_view piece, std::string_view field) {
   if (piece.size() <= kMaxPieceBytes) return std::string(piece);
-  return refuse(
+  return refuse_json(
       fmt::format("the piece \"{}\" has {} bytes, at most {}", printable_excerpt(piece), piece.size(), kMaxPieceBytes),
       field);
 }
@@ -49,10 +49,10 @@ Result<Json> component(const dom::element& parent, const char* key) {
   if (parent[key].get(found) != simdjson::SUCCESS) return Json();
   const std::string text = simdjson::minify(found);
   if (text.size() > kMaxComponentBytes) {
-    return refuse(fmt::format("it has {} bytes, at most {} are read", text.size(), kMaxComponentBytes), key);
+    return refuse_json(fmt::format("it has {} bytes, at most {} are read", text.size(), kMaxComponentBytes), key);
   }
   auto json = parse_json(text, key);
-  if (!json) return refuse(json.error().message, key);
+  if (!json) return refuse_json(json.error().message, key);
   return json;
 }
 
@@ -60,14 +60,15 @@ Result<std::int32_t> checked_id(simdjson::simdjson_result<dom::element> value, s
                                 std::string_view field) {
   std::int64_t id = -1;
   if (value.get(id) == simdjson::SUCCESS && id >= 0 && id < kMaxId) return static_cast<std::int32_t>(id);
-  return refuse(fmt::format("the id of \"{}\" must be a whole number below {}", printable_excerpt(piece), kMaxId), field);
+  return refuse_json(fmt::format("the id of \"{}\" must be a whole number below {}", printable_excerpt(piece), kMaxId),
+                     field);
 }
 
 /// Reads the vocabulary of Unigram, a list of pieces and scores, whose indices are the ids.
 Result<void> read_scored_vocabulary(const dom::element& model, TokenizerDescription& file) {
   dom::array vocabulary;
   if (model["vocab"].get(vocabulary) != simdjson::SUCCESS)
-    return refuse("must be a list of pieces and scores", "model.vocab");
+    return refuse_json("must be a list of pieces and scores", "model.vocab");
   std::int32_t id = 0;
   for (const dom::element entry : vocabulary) {
     std::string_view piece;
@@ -75,8 +76,8 @@ Result<void> read_scored_vocabulary(const dom::element& model, TokenizerDescript
     dom::array pair;
     const bool is_pair = entry.get(pair) == simdjson::SUCCESS && pair.size() == 2 &&
                          pair.at(0).get(piece) == simdjson::SUCCESS && pair.at(1).get(score) == simdjson::SUCCESS;
-    if (!is_pair) return refuse("must be a piece and its score", fmt::format("model.vocab[{}]", id));
-    if (id == kMaxId) return refuse(fmt::format("more than {} pieces", kMaxId), "model.vocab");
+    if (!is_pair) return refuse_json("must be a piece and its score", fmt::format("model.vocab[{}]", id));
+    if (id == kMaxId) return refuse_json(fmt::format("more than {} pieces", kMaxId), "model.vocab");
     LATHE_TRY(std::string text, checked_piece(piece, "model.vocab"));
     file.vocabulary.emplace_back(std::move(text), id++);
     file.scores.push_back(score);
@@ -86,7 +87,7 @@ Result<void> read_scored_vocabulary(const dom::element& model, TokenizerDescript
 
 Result<void> read_vocabulary(const simdjson::simdjson_result<dom::element>& field, TokenizerDescription& file) {
   dom::object vocabulary;
-  if (field.get(vocabulary) != simdjson::SUCCESS) return refuse("must be an object of pieces and ids", "model.vocab");
+  if (field.get(vocabulary) != simdjson::SUCCESS) return refuse_json("must be an object of pieces and ids", "model.vocab");
   file.vocabulary.reserve(vocabulary.size());
   for (const auto [piece, value] : vocabulary) {
     LATHE_TRY(const std::int32_t id, checked_id(dom::element(value), piece, "model.vocab"));
@@ -110,12 +111,12 @@ Result<std::pair<std::string, std::string>> read_merge(const dom::element& merge
       return std::pair(std::string(text), std::string(right));
     }
   }
-  return refuse("must be two pieces", fmt::format("model.merges[{}]", index));
+  return refuse_json("must be two pieces", fmt::format("model.merges[{}]", index));
 }
 
 Result<void> read_merges(const dom::element& model, TokenizerDescription& file) {
   dom::array merges;
-  if (model["merges"].get(merges) != simdjson::SUCCESS) return refuse("must be a list", "model.merges");
+  if (model["merges"].get(merges) != simdjson::SUCCESS) return refuse_json("must be a list", "model.merges");
   for (const dom::element merge : merges) {
     LATHE_TRY(auto pair, read_merge(merge, file.merges.size()));
     file.merges.push_back(std::move(pair));
@@ -127,7 +128,7 @@ Result<void> read_model(const dom::element& root, TokenizerDescription& file) {
   dom::element model;
   dom::object fields;
   if (root["model"].get(model) != simdjson::SUCCESS || model.get(fields) != simdjson::SUCCESS) {
-    return refuse("must be an object", "model");
+    return refuse_json("must be an object", "model");
   }
   LATHE_TRY_VOID(check_keys(fields, "model"));
   file.model = Json::object();
@@ -155,13 +156,13 @@ Result<void> read_added(const dom::element& root, TokenizerDescription& file) {
   dom::element list;
   dom::array added;
   if (root["added_tokens"].get(list) != simdjson::SUCCESS || list.is_null()) return {};
-  if (list.get(added) != simdjson::SUCCESS) return refuse("must be a list", "added_tokens");
+  if (list.get(added) != simdjson::SUCCESS) return refuse_json("must be a list", "added_tokens");
   for (const dom::element token : added) {
     std::string_view content;
     dom::object fields;
     const std::string field = fmt::format("added_tokens[{}]", file.added_tokens.size());
     if (token.get(fields) == simdjson::SUCCESS) LATHE_TRY_VOID(check_keys(fields, field));
-    if (token["content"].get(content) != simdjson::SUCCESS) return refuse("must have a \"content\"", field);
+    if (token["content"].get(content) != simdjson::SUCCESS) return refuse_json("must have a \"content\"", field);
     LATHE_TRY(const std::int32_t id, checked_id(token["id"], content, field));
     LATHE_TRY(std::string text, checked_piece(content, field));
     file.added_tokens.push_back({.id = id,
@@ -178,7 +179,7 @@ Result<void> read_added(const dom::element& root, TokenizerDescription& file) {
 }  // namespace
 
 Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, const std::string& name) {
-  LATHE_TRY(const std::string text, folder.read_text(name, kMaxFileBytes));
+  LATHE_TRY(const std::string text, folder.read_text(name, kMaxJsonBytes));
   dom::parser parser;
   dom::element root;
   dom::object fields;
@@ -200,7 +201,7 @@ Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, cons
 }
 
 Result<void> read_vocabulary_json(const ModelFolder& folder, const std::string& name, TokenizerDescription& description) {
-  LATHE_TRY(const std::string text, folder.read_text(name, kMaxFileBytes));
+  LATHE_TRY(const std::string text, folder.read_text(name, kMaxJsonBytes));
   dom::parser parser;
   if (auto read = read_vocabulary(parser.parse(text), description); !read) {
     return fail(ErrorCode::model_refused, std::move(read.error().message), name);

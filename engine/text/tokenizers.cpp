@@ -36,12 +36,13 @@ constexpr TokenizerFormat kRankFile = {.file = "qwen.tiktoken", .open = open_ran
 constexpr TokenizerFormat kWordPieceVocabulary = {.file = "vocab.txt", .open = open_wordpiece_vocabulary};
 
 // THE TABLE of tokenizer files; the first one that a folder holds is used.
-constexpr std::array<const TokenizerFormat*, 5> kFormats = {&kTokenizerJson, &kTokenizerModel, &kVocabularyAndMerges,
-                                                            &kRankFile, &kWordPieceVocabulary};
+constexpr std::array<const TokenizerFormat*, 5> kTokenizerFormats = {
+    &kTokenizerJson, &kTokenizerModel, &kVocabularyAndMerges, &kRankFile, &kWordPieceVocabulary};
 
 std::string known_files() {
   std::string names;
-  for (const TokenizerFormat* format : kFormats) names += fmt::format("{}{}", names.empty() ? "" : " or ", format->file);
+  for (const TokenizerFormat* format : kTokenizerFormats)
+    names += fmt::format("{}{}", names.empty() ? "" : " or ", format->file);
   return names;
 }
 
@@ -74,7 +75,7 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
     folder_path = model.path();  // for a repository in the Hugging Face cache, its snapshot
   }
   LATHE_TRY(const ModelFolder folder, ModelFolder::open_files(folder_path));
-  for (const TokenizerFormat* format : kFormats) {
+  for (const TokenizerFormat* format : kTokenizerFormats) {
     if (is_folder && folder.has(format->file)) return format->open(folder, std::string(format->file));
     // A single file may carry a prefix: "v3.tokenizer.model".
     if (!is_folder && name.ends_with(format->file)) return format->open(folder, name);

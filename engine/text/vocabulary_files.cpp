@@ -18,7 +18,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int64_t kMaxFileBytes = 64LL << 20;
+constexpr std::int64_t kMaxVocabularyBytes = 64LL << 20;
 constexpr std::string_view kMergesFile = "merges.txt";
 
 struct TokenizerClass {
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Tokenizer>> open_vocabulary_and_merges(const ModelFolder&
   description.file = file;
   description.model = Json::object();
   LATHE_TRY_VOID(read_vocabulary_json(folder, file, description));
-  LATHE_TRY(const std::string merges, folder.read_text(kMergesFile, kMaxFileBytes));
+  LATHE_TRY(const std::string merges, folder.read_text(kMergesFile, kMaxVocabularyBytes));
   LATHE_TRY_VOID(read_merges(merges, description));
   describe_byte_level(*find_word_pattern(known->pattern), description);
   if (!config.eos_token && holds(description, config, known->end_of_text)) {
@@ -115,7 +115,7 @@ Result<std::unique_ptr<Tokenizer>> open_vocabulary_and_merges(const ModelFolder&
 Result<TokenizerDescription> read_wordpiece_vocabulary(const ModelFolder& folder, const std::string& file,
                                                        TokenizerConfig& config) {
   LATHE_TRY(const Json options, folder.read_json_if_present("tokenizer_config.json"));
-  LATHE_TRY(const std::string text, folder.read_text(file, kMaxFileBytes));
+  LATHE_TRY(const std::string text, folder.read_text(file, kMaxVocabularyBytes));
   TokenizerDescription description;
   description.file = file;
   const auto take = [&](std::string_view line, std::size_t n) -> Result<void> {

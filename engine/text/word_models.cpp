@@ -18,7 +18,7 @@ struct WordModelKind {
 };
 
 // THE TABLE of word models, under tokenizer.json's names.
-constexpr std::array kKinds = {
+constexpr std::array kWordModelKinds = {
     WordModelKind{"BPE", make_bpe_word_model},
     WordModelKind{"Unigram", make_unigram},
     WordModelKind{"WordPiece", make_wordpiece},
@@ -51,7 +51,7 @@ Result<std::unique_ptr<WordModel>> make_word_model(const WordModelParts& parts) 
   const std::string name =
       type != parts.description.model.end() && type->is_string() ? type->get<std::string>() : std::string();
   std::string known;
-  for (const WordModelKind& kind : kKinds) {
+  for (const WordModelKind& kind : kWordModelKinds) {
     if (kind.type == name) return kind.make(parts);
     known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.type);
   }

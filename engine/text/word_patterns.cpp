@@ -59,16 +59,16 @@ constexpr std::string_view kSeedCoder[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 // Expressions for pre-tokenizers of tokenizer.json that are not Split; llama.cpp (llama-vocab.cpp) has the same.
 constexpr std::string_view kThreeDigits = "[0-9][0-9][0-9]";
-constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`]+)", kDigits = R"(\p{N}+)";
-constexpr std::string_view kFalcon[] = {kPunctuation, kGpt2[0], kDigits, kThreeDigits};
-constexpr std::string_view kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2[0], kDigits, kThreeDigits};
+constexpr std::string_view kPunctuationRun = R"([\p{P}\$\+<=>\^~\|`]+)", kDigitRun = R"(\p{N}+)";
+constexpr std::string_view kFalcon[] = {kPunctuationRun, kGpt2[0], kDigitRun, kThreeDigits};
+constexpr std::string_view kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2[0], kDigitRun, kThreeDigits};
 constexpr std::string_view kBloomWords = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+";
 constexpr std::string_view kBloom[] = {kBloomWords};
 constexpr std::string_view kViking[] = {kBloomWords, R"(\p{N})"};
 
 // THE TABLE of patterns. Converters write "default" for a pre-tokenizer that they do not recognize; llama.cpp reads that
 // name as the row does here.
-constexpr std::array kPatterns = {
+constexpr std::array kWordPatterns = {
     WordPattern{.name = "gpt-2", .expressions = kGpt2},
     WordPattern{.name = "phi-2", .expressions = kGpt2},
     WordPattern{.name = "mpt", .expressions = kGpt2},
@@ -136,10 +136,10 @@ std::optional<std::vector<std::string>> expressions_of(const Json& pre_tokenizer
     return std::vector{pattern["Regex"].get<std::string>()};
   }
   if (type == "Digits") {
-    return std::vector{std::string(pre_tokenizer.value("individual_digits", false) ? kDigitsThenGpt2[0] : kDigits)};
+    return std::vector{std::string(pre_tokenizer.value("individual_digits", false) ? kDigitsThenGpt2[0] : kDigitRun)};
   }
   if (type == "Punctuation" && pre_tokenizer.value("behavior", "") == "Contiguous") {
-    return std::vector{std::string(kPunctuation)};
+    return std::vector{std::string(kPunctuationRun)};
   }
   if (type == "ByteLevel" && !pre_tokenizer.value("add_prefix_space", true)) {
     if (!pre_tokenizer.value("use_regex", true)) return std::vector<std::string>();
@@ -155,7 +155,7 @@ const WordPattern* find_word_pattern(const TokenizerDescription& description) {
   const Json& normalizer = description.normalizer;
   const bool nfc = normalizer.is_object() && normalizer.value("type", "") == "NFC";
   if (!expressions || (!normalizer.is_null() && !nfc)) return nullptr;
-  for (const WordPattern& pattern : kPatterns) {
+  for (const WordPattern& pattern : kWordPatterns) {
     const bool is_same =
         std::equal(pattern.expressions.begin(), pattern.expressions.end(), expressions->begin(), expressions->end()) &&
         pattern.nfc == nfc && pattern.ignore_merges == description.model.value("ignore_merges", false);
@@ -165,14 +165,14 @@ const WordPattern* find_word_pattern(const TokenizerDescription& description) {
 }
 
 const WordPattern* find_word_pattern(std::string_view name) {
-  const auto* found =
-      std::find_if(kPatterns.begin(), kPatterns.end(), [&](const WordPattern& pattern) { return pattern.name == name; });
-  return found == kPatterns.end() ? nullptr : found;
+  const auto* found = std::find_if(kWordPatterns.begin(), kWordPatterns.end(),
+                                   [&](const WordPattern& pattern) { return pattern.name == name; });
+  return found == kWordPatterns.end() ? nullptr : found;
 }
 
 std::string known_word_patterns() {
   std::string names;
-  for (const WordPattern& pattern : kPatterns) names.append(names.empty() ? "" : ", ").append(pattern.name);
+  for (const WordPattern& pattern : kWordPatterns) names.append(names.empty() ? "" : ", ").append(pattern.name);
   return names;
 }
 

@@ -14,14 +14,14 @@ QList<QKeySequence> keys_of(const QString& shortcuts) {
   return keys;
 }
 
-QString translated(const char* text) { return QCoreApplication::translate("Actions", text); }
+QString translated_action(const char* text) { return QCoreApplication::translate("Actions", text); }
 
 }  // namespace
 
 Actions::Actions(const Theme& theme, QObject* parent) : QObject(parent), theme_(theme) {
   for (const ActionDescriptor& d : action_table()) {
-    QAction* action = add(QLatin1String(d.id), translated(d.text), d.menu, QLatin1String(d.icon), QLatin1String(d.shortcuts),
-                          translated(d.tip));
+    QAction* action = add(QLatin1String(d.id), translated_action(d.text), d.menu, QLatin1String(d.icon),
+                          QLatin1String(d.shortcuts), translated_action(d.tip));
     action->setCheckable(d.checkable);
     action->setVisible(false);
     action->setProperty("needs", static_cast<unsigned>(d.needs));

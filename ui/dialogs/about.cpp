@@ -11,7 +11,7 @@
 namespace lathe::ui {
 namespace {
 
-QString translated(const char* text) { return QCoreApplication::translate("About", text); }
+QString translated_about(const char* text) { return QCoreApplication::translate("About", text); }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void show_about(const Theme& theme, QWidget* parent) {
   auto* dialog = new QDialog(parent);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setObjectName(QStringLiteral("about"));
-  dialog->setWindowTitle(translated("About Lathe"));
+  dialog->setWindowTitle(translated_about("About Lathe"));
   auto* column = new QVBoxLayout(dialog);
   column->setContentsMargins(theme.px(24), theme.px(20), theme.px(24), theme.px(16));
   column->setSpacing(theme.px(8));
@@ -35,12 +35,12 @@ void show_about(const Theme& theme, QWidget* parent) {
   };
   int number = 0;
   for (const char* line : lines) {
-    QLabel* label = make_label(theme, QStringLiteral("about.line%1").arg(++number), translated(line), dialog);
+    QLabel* label = make_label(theme, QStringLiteral("about.line%1").arg(++number), translated_about(line), dialog);
     label->setWordWrap(true);
     label->setMinimumWidth(theme.px(400));
     column->addWidget(label);
   }
-  QPushButton* close = make_button(theme, QStringLiteral("about.close"), translated("Close"), dialog);
+  QPushButton* close = make_button(theme, QStringLiteral("about.close"), translated_about("Close"), dialog);
   QObject::connect(close, &QPushButton::clicked, dialog, &QDialog::accept);
   column->addWidget(close, 0, Qt::AlignRight);
   dialog->open();

@@ -12,14 +12,14 @@ namespace lathe::ui {
 namespace {
 
 const QStringList kThemes{QStringLiteral("light"), QStringLiteral("dark"), QStringLiteral("system")};
-constexpr int kLabel = 104;
+constexpr int kSettingsLabel = 104;
 
 bool is_on(app::Settings& settings, const char* key) {
   const engine::Json value = settings.get(key);
   return value.is_boolean() && value.get<bool>();
 }
 
-QString text_of(app::Settings& settings, const char* key) {
+QString setting_text(app::Settings& settings, const char* key) {
   const engine::Json value = settings.get(key);
   return value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString();
 }
@@ -57,12 +57,12 @@ void SettingsDialog::add_appearance(QVBoxLayout& column) {
       make_label(theme, QStringLiteral("settings.appearance"), tr("Appearance"), this, 14, QFont::DemiBold, TextTone::text));
   auto* row = new QHBoxLayout;
   QLabel* label = make_label(theme, QStringLiteral("settings.theme.label"), tr("Theme"), this);
-  label->setFixedWidth(theme.px(kLabel));
+  label->setFixedWidth(theme.px(kSettingsLabel));
   auto* choice = new Segmented(theme, {tr("Light"), tr("Dark"), tr("System")}, this);
   choice->setObjectName(QStringLiteral("settings.theme"));
   choice->setAccessibleName(tr("Theme"));
-  choice->set_current(
-      static_cast<int>(std::max<qsizetype>(0, kThemes.indexOf(text_of(context_.workbench.settings(), "appearance/theme")))));
+  choice->set_current(static_cast<int>(
+      std::max<qsizetype>(0, kThemes.indexOf(setting_text(context_.workbench.settings(), "appearance/theme")))));
   connect(choice, &Segmented::chosen, this, [this](int index) {
     context_.workbench.settings().set("appearance/theme", kThemes[index].toStdString());
     apply_theme();
@@ -107,7 +107,8 @@ Switch* SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const Q
 
 void SettingsDialog::apply_theme() {
   app::Settings& settings = context_.workbench.settings();
-  context_.theme.choose(theme_choice(text_of(settings, "appearance/theme")), is_on(settings, "appearance/strong_outlines"));
+  context_.theme.choose(theme_choice(setting_text(settings, "appearance/theme")),
+                        is_on(settings, "appearance/strong_outlines"));
 }
 
 void SettingsDialog::add_folders(QVBoxLayout& column) {

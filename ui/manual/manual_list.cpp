@@ -11,16 +11,16 @@ namespace {
 
 constexpr int kPageRole = Qt::UserRole, kAnchorRole = Qt::UserRole + 1, kWhereRole = Qt::UserRole + 2,
               kExcerptRole = Qt::UserRole + 3, kDepthRole = Qt::UserRole + 4;
-constexpr int kRow = 28, kHitRow = 56, kIndent = 14;
+constexpr int kListRow = 28, kHitRow = 56, kIndent = 14;
 
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString list_text(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 class ManualRowDelegate final : public QStyledItemDelegate {
  public:
   ManualRowDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
 
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
-    return {theme_.px(120), theme_.px(index.data(kWhereRole).toString().isEmpty() ? kRow : kHitRow)};
+    return {theme_.px(120), theme_.px(index.data(kWhereRole).toString().isEmpty() ? kListRow : kHitRow)};
   }
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
@@ -89,14 +89,14 @@ void ManualList::add(const QString& page, const QString& anchor, const QString& 
 void ManualList::show_pages(const QString& open) {
   clear();
   for (const app::ManualPage& page : app::manual_pages()) {
-    const QString name = text_of(page.name);
-    add(name, {}, text_of(page.title()), {}, {}, 0);
+    const QString name = list_text(page.name);
+    add(name, {}, list_text(page.title()), {}, {}, 0);
     if (name != open) continue;
     setCurrentRow(count() - 1);
     for (const app::ManualSection& section : app::sections_of(page)) {
       if (section.text.starts_with("## "))
-        add(name, QLatin1Char('#') + QString::fromStdString(section.slug), text_of(section.heading).remove(QLatin1Char('`')),
-            {}, {}, 1);
+        add(name, QLatin1Char('#') + QString::fromStdString(section.slug),
+            list_text(section.heading).remove(QLatin1Char('`')), {}, {}, 1);
     }
   }
 }
@@ -105,8 +105,8 @@ int ManualList::show_hits(const QString& words) {
   clear();
   for (const app::ManualHit& hit : app::search_manual(words.toStdString())) {
     const app::ManualSection& section = hit.section;
-    add(text_of(section.page->name), QLatin1Char('#') + QString::fromStdString(section.slug),
-        text_of(section.heading).remove(QLatin1Char('`')), text_of(section.page->title()),
+    add(list_text(section.page->name), QLatin1Char('#') + QString::fromStdString(section.slug),
+        list_text(section.heading).remove(QLatin1Char('`')), list_text(section.page->title()),
         QString::fromStdString(hit.excerpt), 0);
   }
   return count();

@@ -54,13 +54,13 @@ constexpr ControlAlias kAliases[] = {
     {"serve.model_name", "served_model_name"},
 };
 
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString target_text(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 /// The definition of an option on one of the pages.
 const app::ManualEntry* find_on(const QStringList& pages, const QString& option) {
   for (const QString& page : pages) {
     const app::ManualEntry* const entry = app::find_manual_entry(option.toStdString(), page.toStdString());
-    if (entry != nullptr && text_of(entry->page->name) == page) return entry;
+    if (entry != nullptr && target_text(entry->page->name) == page) return entry;
   }
   return nullptr;
 }
@@ -96,11 +96,11 @@ const PanelTopic* topic_of(const QWidget* control) {
 
 ManualTarget manual_target_of(const QWidget* control) {
   const PanelTopic* const topic = topic_of(control);
-  if (topic == nullptr) return {text_of(app::manual_pages().front().name), {}};
+  if (topic == nullptr) return {target_text(app::manual_pages().front().name), {}};
   const QStringList pages = QString(QLatin1String(topic->option_pages)).split(QLatin1Char(' '), Qt::SkipEmptyParts);
   for (const QWidget* widget = control; !is_panel(*widget, *topic); widget = widget->parentWidget()) {
     const QString option = option_of(widget->objectName(), pages);
-    if (const app::ManualEntry* const entry = find_on(pages, option)) return {text_of(entry->page->name), option};
+    if (const app::ManualEntry* const entry = find_on(pages, option)) return {target_text(entry->page->name), option};
   }
   return {QLatin1String(topic->page), QLatin1String(topic->anchor)};
 }

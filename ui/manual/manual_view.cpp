@@ -11,17 +11,17 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kTextWidth = 760, kMargin = 20, kAboveTarget = 10;
+constexpr int kTextWidth = 760, kViewMargin = 20, kAboveTarget = 10;
 constexpr int kMostHits = 2000;
 
 /// The text of a block without the bullet of a list item.
-QString text_of(const QTextBlock& block) {
+QString block_text(const QTextBlock& block) {
   const QString text = block.text();
   return text.startsWith(QStringLiteral("•\t")) ? text.mid(2) : text;
 }
 
 bool defines(const QTextBlock& block, const std::string& name) {
-  for (const std::string& defined : app::defined_names(text_of(block).toStdString()))
+  for (const std::string& defined : app::defined_names(block_text(block).toStdString()))
     if (defined == name) return true;
   return false;
 }
@@ -156,7 +156,7 @@ void ManualView::follow(const QUrl& link) {
 /// Centres the column of text and keeps it narrow enough to be read with ease.
 void ManualView::resizeEvent(QResizeEvent* event) {
   const int bar = verticalScrollBar()->isVisible() ? verticalScrollBar()->width() : 0;
-  const int side = std::max(theme_.px(kMargin), (width() - bar - theme_.px(kTextWidth)) / 2);
+  const int side = std::max(theme_.px(kViewMargin), (width() - bar - theme_.px(kTextWidth)) / 2);
   setViewportMargins(side, theme_.px(16), side, 0);
   QTextBrowser::resizeEvent(event);
   if (!target_.isEmpty() && verticalScrollBar()->value() == target_scroll_) scroll_to_target();

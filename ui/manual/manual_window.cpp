@@ -13,14 +13,14 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kWidth = 1080, kHeight = 760, kSide = 268;
+constexpr int kWindowWidth = 1080, kWindowHeight = 760, kWindowSide = 268;
 
 }  // namespace
 
 ManualWindow::ManualWindow(Theme& theme, QWidget* main_window) : QWidget(main_window, Qt::Window), theme_(theme) {
   setObjectName(QStringLiteral("manual"));
   setWindowTitle(tr("Manual – Lathe"));
-  resize(theme.px(kWidth), theme.px(kHeight));
+  resize(theme.px(kWindowWidth), theme.px(kWindowHeight));
   auto* const row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
@@ -29,8 +29,9 @@ ManualWindow::ManualWindow(Theme& theme, QWidget* main_window) : QWidget(main_wi
   row->addWidget(make_page(), 1);
   add_keys();
   connect(list_, &ManualList::chosen, this, [this](const QString& page, const QString& anchor) { visit({page, anchor}); });
-  connect(view_, &ManualView::link_followed, this,
-          [this](const QString& page, const QString& anchor) { visit({page, anchor}); });
+  connect(view_, &ManualView::link_followed, this, [this](const QString& page, const QString& anchor) {
+    visit({page, anchor});
+  });
   connect(field_, &QLineEdit::textChanged, this, &ManualWindow::search);
   connect(field_, &QLineEdit::returnPressed, this, [this] {
     if (list_->count() > 0) Q_EMIT list_->itemActivated(list_->item(0));
@@ -43,7 +44,7 @@ QWidget* ManualWindow::make_side() {
   side->setObjectName(QStringLiteral("manual.side"));
   side->setProperty("plane", QStringLiteral("dock"));
   side->setAttribute(Qt::WA_StyledBackground);
-  side->setFixedWidth(theme_.px(kSide));
+  side->setFixedWidth(theme_.px(kWindowSide));
   auto* const column = new QVBoxLayout(side);
   column->setContentsMargins(0, theme_.px(10), 0, 0);
   column->setSpacing(theme_.px(6));

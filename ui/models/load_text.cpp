@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-QString translated(const char* text) { return QCoreApplication::translate("LoadText", text); }
+QString translated_load(const char* text) { return QCoreApplication::translate("LoadText", text); }
 
 struct Unit {
   double size;
@@ -71,14 +71,14 @@ QString dtype_text(const std::string& dtype) {
 
 QString quantization_text(const std::string& quantization) {
   const QString name = QString::fromStdString(quantization);
-  if (name == QLatin1String("bitsandbytes_4bit")) return translated("bitsandbytes 4-bit");
-  if (name == QLatin1String("bitsandbytes_8bit")) return translated("bitsandbytes 8-bit");
-  if (name == QLatin1String("dynamic_int8")) return translated("Dynamic INT8");
+  if (name == QLatin1String("bitsandbytes_4bit")) return translated_load("bitsandbytes 4-bit");
+  if (name == QLatin1String("bitsandbytes_8bit")) return translated_load("bitsandbytes 8-bit");
+  if (name == QLatin1String("dynamic_int8")) return translated_load("Dynamic INT8");
   if (name == QLatin1String("smoothquant")) return QStringLiteral("SmoothQuant");
   if (name == QLatin1String("fp8")) return QStringLiteral("FP8");
-  if (name == QLatin1String("fp8_weight_only")) return translated("FP8, weights only");
+  if (name == QLatin1String("fp8_weight_only")) return translated_load("FP8, weights only");
   if (!name.contains(QLatin1String("_g"))) return name;
-  return translated("%1, groups of %2")
+  return translated_load("%1, groups of %2")
       .arg(name.section(QLatin1String("_g"), 0, 0).toUpper(), name.section(QLatin1String("_g"), 1));
 }
 
@@ -98,21 +98,21 @@ QString weights_text(const engine::LoadedModel& model) {
 
 QString loaded_text(const engine::LoadedModel& model) {
   const bool was_cached = model.packed_cache == engine::PackedCacheUse::hit;
-  return (was_cached ? translated("Loaded as %1 in %2 from the cache") : translated("Loaded as %1 in %2"))
+  return (was_cached ? translated_load("Loaded as %1 in %2 from the cache") : translated_load("Loaded as %1 in %2"))
       .arg(weights_text(model), duration_text(model.load_ms));
 }
 
 QString device_text(const engine::DeviceInfo& device) {
   const QString option = QString::fromStdString(device.option), name = QString::fromStdString(device.name);
-  QString text = option == QLatin1String("cpu") ? translated("Processor")
+  QString text = option == QLatin1String("cpu") ? translated_load("Processor")
                  : name.isEmpty()               ? option.toUpper()
                                                 : QStringLiteral("%1 %2").arg(option, name);
-  if (!device.why_not.empty()) return translated("%1, not available").arg(text);
+  if (!device.why_not.empty()) return translated_load("%1, not available").arg(text);
   if (device.total_bytes == 0) return text;
   const Unit& unit = unit_of(static_cast<double>(device.total_bytes));
   const QString total = in_unit(static_cast<double>(device.total_bytes), unit);
-  if (!device.free_bytes) return translated("%1, %2 %3").arg(text, total, QLatin1String(unit.name));
-  return translated("%1, %2 of %3 %4 free")
+  if (!device.free_bytes) return translated_load("%1, %2 %3").arg(text, total, QLatin1String(unit.name));
+  return translated_load("%1, %2 of %3 %4 free")
       .arg(text, in_unit(static_cast<double>(*device.free_bytes), unit), total, QLatin1String(unit.name));
 }
 
@@ -120,7 +120,7 @@ QString device_tip(const engine::DeviceInfo& device) {
   QStringList lines;
   if (!device.name.empty()) lines.append(QString::fromStdString(device.name));
   if (!device.compute_capability.empty())
-    lines.append(translated("Compute capability %1").arg(QString::fromStdString(device.compute_capability)));
+    lines.append(translated_load("Compute capability %1").arg(QString::fromStdString(device.compute_capability)));
   if (!device.why_not.empty()) lines.append(QString::fromStdString(device.why_not));
   return lines.join(QLatin1Char('\n'));
 }
@@ -134,22 +134,23 @@ QString family_text(const std::string& architecture) {
 
 QString model_line(const engine::ModelInfo& info) {
   const QStringList parts{family_text(info.architecture), count_text(info.n_parameters),
-                          (info.file_format == "gguf" ? translated("%1 GGUF, %2") : translated("%1 folder, %2"))
+                          (info.file_format == "gguf" ? translated_load("%1 GGUF, %2") : translated_load("%1 folder, %2"))
                               .arg(stored_text(info), bytes_text(info.file_bytes))};
   return parts.join(QStringLiteral(" · "));
 }
 
 QString fix_text(const engine::FitFix& fix) {
   const QString value = QString::fromStdString(fix.value);
-  if (fix.option == "max_model_len") return translated("Context %1").arg(value);
-  if (fix.option == "max_num_seqs") return counted(value.toULongLong(), translated("sequence"), translated("sequences"));
+  if (fix.option == "max_model_len") return translated_load("Context %1").arg(value);
+  if (fix.option == "max_num_seqs")
+    return counted(value.toULongLong(), translated_load("sequence"), translated_load("sequences"));
   if (fix.option == "kv_cache_memory_bytes" || fix.option == "num_gpu_blocks_override") {
-    if (fix.value == "0") return translated("KV memory Auto");
-    return fix.option == "num_gpu_blocks_override" ? translated("KV memory %1 blocks").arg(value)
-                                                   : translated("KV memory %1").arg(bytes_text(value.toLongLong()));
+    if (fix.value == "0") return translated_load("KV memory Auto");
+    return fix.option == "num_gpu_blocks_override" ? translated_load("KV memory %1 blocks").arg(value)
+                                                   : translated_load("KV memory %1").arg(bytes_text(value.toLongLong()));
   }
-  if (fix.option == "dtype") return translated("Use %1").arg(dtype_text(fix.value));
-  if (fix.option == "quantization") return translated("Quantize to %1").arg(quantization_text(fix.value));
+  if (fix.option == "dtype") return translated_load("Use %1").arg(dtype_text(fix.value));
+  if (fix.option == "quantization") return translated_load("Quantize to %1").arg(quantization_text(fix.value));
   return QStringLiteral("%1 %2").arg(QString::fromStdString(fix.option), value);
 }
 
@@ -160,17 +161,17 @@ int load_percent(const engine::LoadProgress& progress) {
 }
 
 QString load_speed_text(const engine::LoadProgress& progress) {
-  if (progress.bytes_total <= 0) return translated("Reading headers");
+  if (progress.bytes_total <= 0) return translated_load("Reading headers");
   const Unit& unit = unit_of(static_cast<double>(progress.bytes_total));
-  QStringList parts{translated("%1 of %2 %3")
+  QStringList parts{translated_load("%1 of %2 %3")
                         .arg(in_unit(static_cast<double>(progress.bytes_done), unit),
                              in_unit(static_cast<double>(progress.bytes_total), unit), QLatin1String(unit.name))};
   if (progress.seconds > 0.05 && progress.bytes_done > 0) {
     const double rate = static_cast<double>(progress.bytes_done) / progress.seconds;
-    parts.append(translated("%1/s").arg(bytes_text(static_cast<std::int64_t>(rate))));
+    parts.append(translated_load("%1/s").arg(bytes_text(static_cast<std::int64_t>(rate))));
     const double left = static_cast<double>(progress.bytes_total - progress.bytes_done) / rate;
-    parts.append(left < 1 ? translated("under 1 s left")
-                          : translated("%1 s left").arg(QLocale().toString(std::ceil(left), 'f', 0)));
+    parts.append(left < 1 ? translated_load("under 1 s left")
+                          : translated_load("%1 s left").arg(QLocale().toString(std::ceil(left), 'f', 0)));
   }
   return parts.join(QStringLiteral(", "));
 }

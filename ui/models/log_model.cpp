@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr std::size_t kMaxLines = 50'000;
+constexpr std::size_t kMaxLogLines = 50'000;
 
 }  // namespace
 
@@ -29,14 +29,14 @@ void LogModel::append(std::vector<app::LogLine> lines) {
     if (shows(line)) fresh.push_back(line);
     all_.push_back(std::move(line));
   }
-  while (all_.size() > kMaxLines) all_.pop_front();
+  while (all_.size() > kMaxLogLines) all_.pop_front();
   if (fresh.empty()) return;
   const int first = rowCount();
   beginInsertRows({}, first, first + static_cast<int>(fresh.size()) - 1);
   shown_.insert(shown_.end(), fresh.begin(), fresh.end());
   endInsertRows();
-  if (shown_.size() <= kMaxLines) return;
-  const int surplus = static_cast<int>(shown_.size() - kMaxLines);
+  if (shown_.size() <= kMaxLogLines) return;
+  const int surplus = static_cast<int>(shown_.size() - kMaxLogLines);
   beginRemoveRows({}, 0, surplus - 1);
   shown_.erase(shown_.begin(), shown_.begin() + surplus);
   endRemoveRows();

@@ -7,7 +7,7 @@ namespace {
 using engine::Json;
 
 template <class T>
-T number(const Json& json, const char* key) {
+T reply_number(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number() ? found->get<T>() : T{};
 }
@@ -37,16 +37,16 @@ ReplyFooter footer_of(const std::string& source) {
   if (source.empty()) return footer;
   const engine::Result<Json> json = engine::parse_json(source, "footer");
   if (!json || !json->is_object()) return footer;
-  footer.usage.n_prompt_tokens = number<std::int64_t>(*json, "n_prompt");
-  footer.usage.n_cached_tokens = number<std::int64_t>(*json, "n_cached");
-  footer.usage.n_completion_tokens = number<std::int64_t>(*json, "n_completion");
-  footer.ttft_ms = number<double>(*json, "ttft_ms");
-  footer.queue_ms = number<double>(*json, "queue_ms");
-  footer.tokens_per_second = number<double>(*json, "tok_s");
+  footer.usage.n_prompt_tokens = reply_number<std::int64_t>(*json, "n_prompt");
+  footer.usage.n_cached_tokens = reply_number<std::int64_t>(*json, "n_cached");
+  footer.usage.n_completion_tokens = reply_number<std::int64_t>(*json, "n_completion");
+  footer.ttft_ms = reply_number<double>(*json, "ttft_ms");
+  footer.queue_ms = reply_number<double>(*json, "queue_ms");
+  footer.tokens_per_second = reply_number<double>(*json, "tok_s");
   footer.stop = text(*json, "stop");
   footer.error = text(*json, "error");
   footer.reasoning = text(*json, "reasoning");
-  footer.record = number<std::uint64_t>(*json, "record");
+  footer.record = reply_number<std::uint64_t>(*json, "record");
   return footer;
 }
 

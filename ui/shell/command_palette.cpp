@@ -10,7 +10,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kWidth = 560, kTop = 96, kField = 46, kRow = 34, kRows = 9;
+constexpr int kPaletteWidth = 560, kTop = 96, kField = 46, kPaletteRow = 34, kRows = 9;
 constexpr int kActionRole = Qt::UserRole, kMenuRole = Qt::UserRole + 1, kKeysRole = Qt::UserRole + 2;
 
 QString plain(QString text) {
@@ -19,11 +19,11 @@ QString plain(QString text) {
   return text;
 }
 
-class RowDelegate final : public QStyledItemDelegate {
+class CommandRowDelegate final : public QStyledItemDelegate {
  public:
-  RowDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
+  CommandRowDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override {
-    return {theme_.px(kWidth), theme_.px(kRow)};
+    return {theme_.px(kPaletteWidth), theme_.px(kPaletteRow)};
   }
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const Tokens& t = theme_.tokens();
@@ -75,7 +75,7 @@ CommandPalette::CommandPalette(const Theme& theme, Actions& actions, QWidget* wi
     : QFrame(window), theme_(theme), actions_(actions) {
   setObjectName(QStringLiteral("palette"));
   setAccessibleName(tr("Command palette"));
-  setFixedWidth(theme.px(kWidth));
+  setFixedWidth(theme.px(kPaletteWidth));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(1, 1, 1, theme.px(6));
   column->setSpacing(theme.px(4));
@@ -91,7 +91,7 @@ CommandPalette::CommandPalette(const Theme& theme, Actions& actions, QWidget* wi
   list_ = new QListWidget(this);
   list_->setObjectName(QStringLiteral("palette.list"));
   list_->setAccessibleName(tr("Actions found"));
-  list_->setItemDelegate(new RowDelegate(theme, list_));
+  list_->setItemDelegate(new CommandRowDelegate(theme, list_));
   list_->setFocusPolicy(Qt::NoFocus);
   list_->setStyleSheet(QStringLiteral("QListView { background: transparent; }"));
   column->addWidget(field_);
@@ -132,7 +132,7 @@ void CommandPalette::fill() {
   }
   list_->setCurrentRow(0);
   const int rows = std::clamp(static_cast<int>(found.size()), 1, kRows);
-  list_->setFixedHeight(theme_.px(kRow) * rows + 2);
+  list_->setFixedHeight(theme_.px(kPaletteRow) * rows + 2);
   adjustSize();
 }
 

@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kWidth = 33, kIcon = 14, kMaxFact = 190;
+constexpr int kStripWidth = 33, kStripIcon = 14, kMaxFact = 190;
 
 }  // namespace
 
@@ -32,10 +32,10 @@ void DockStripItem::set_fact(const QString& fact, const QColor& dot) {
 }
 
 QSize DockStripItem::sizeHint() const {
-  int length = 12 + kIcon + 8 + 12;
+  int length = 12 + kStripIcon + 8 + 12;
   length += QFontMetrics(theme_.font(12, QFont::DemiBold)).horizontalAdvance(text());
   if (!fact_.isEmpty()) length += 24 + std::min(kMaxFact, QFontMetrics(theme_.font(12)).horizontalAdvance(fact_));
-  return {theme_.px(kWidth), theme_.px(length)};
+  return {theme_.px(kStripWidth), theme_.px(length)};
 }
 
 void DockStripItem::paintEvent(QPaintEvent*) {
@@ -43,13 +43,13 @@ void DockStripItem::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   if (underMouse()) painter.fillRect(rect().adjusted(0, 0, 0, -1), t.hover);
-  const int side = theme_.px(kIcon);
+  const int side = theme_.px(kStripIcon);
   theme_.icon(icon_).paint(&painter, QRect((width() - side) / 2, theme_.px(12), side, side));
   painter.save();
   // Name and fact are written from top to bottom.
   painter.translate(width(), 0);
   painter.rotate(90);
-  int x = theme_.px(12 + kIcon + 8);
+  int x = theme_.px(12 + kStripIcon + 8);
   painter.setFont(theme_.font(12, QFont::DemiBold));
   painter.setPen(t.text);
   painter.drawText(QRect(x, 0, height(), width()), Qt::AlignVCenter | Qt::AlignLeft, text());

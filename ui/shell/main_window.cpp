@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kNarrowBelow = 1180;
 constexpr int kMessageMs = 10'000;
-constexpr int kKeepAfterMs = 400;  // a kill loses at most this much of the changed geometry
+constexpr int kKeepGeometryAfterMs = 400;  // a kill loses at most this much of the changed geometry
 
 /// The model that a file belongs to: a GGUF file is a model itself, other files belong to their folder.
 std::string model_of(const QString& path) {
@@ -93,11 +93,12 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   make_corner();
   for (QAction* action : actions_.all()) addAction(action);
   keep_timer_.setSingleShot(true);
-  keep_timer_.setInterval(kKeepAfterMs);
+  keep_timer_.setInterval(kKeepGeometryAfterMs);
   connect(&keep_timer_, &QTimer::timeout, this, &MainWindow::keep_state);
   // A kill may follow the end of the session, so everything is saved before this signal handler returns.
   connect(qApp, &QGuiApplication::commitDataRequest, this, &MainWindow::keep_everything);
-  connect(qApp, &QGuiApplication::screenRemoved, this, [this] { bring_onto_screens(false); }, Qt::QueuedConnection);
+  connect(
+      qApp, &QGuiApplication::screenRemoved, this, [this] { bring_onto_screens(false); }, Qt::QueuedConnection);
   restore_state();
   tell_problem();
 }

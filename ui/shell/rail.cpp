@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kWidth = 64, kHeight = 54, kCompactWidth = 48, kCompactHeight = 46, kIcon = 20;
+constexpr int kRailWidth = 64, kRailHeight = 54, kCompactWidth = 48, kCompactHeight = 46, kRailIcon = 20;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void RailItem::set_dot(const QColor& color) {
 
 QSize RailItem::sizeHint() const {
   return compact_ ? QSize(theme_.px(kCompactWidth), theme_.px(kCompactHeight))
-                  : QSize(theme_.px(kWidth), theme_.px(kHeight));
+                  : QSize(theme_.px(kRailWidth), theme_.px(kRailHeight));
 }
 
 void RailItem::paintEvent(QPaintEvent*) {
@@ -52,7 +52,7 @@ void RailItem::paintEvent(QPaintEvent*) {
     painter.setBrush(t.accent);
     painter.drawRoundedRect(QRectF(-2, plate.top() + theme_.px(10), 5, plate.height() - theme_.px(20)), 2, 2);
   }
-  const int side = theme_.px(kIcon);
+  const int side = theme_.px(kRailIcon);
   const int top = compact_ ? (height() - side) / 2 : theme_.px(9);
   const QRect box((width() - side) / 2, top, side, side);
   theme_.icon(icon_).paint(&painter, box, Qt::AlignCenter, QIcon::Normal, isChecked() ? QIcon::On : QIcon::Off);

@@ -11,7 +11,7 @@
 namespace lathe::ui {
 namespace {
 
-QString translated(const char* text) { return QCoreApplication::translate("UiState", text); }
+QString translated_state(const char* text) { return QCoreApplication::translate("UiState", text); }
 
 /// A name for the broken file that no other file has: two broken files of the same second are both kept.
 QString free_name(const QString& file) {
@@ -37,13 +37,13 @@ bool has_noise(const QString& file) {
 QString fault_of(const QString& file) {
   const QFileInfo info(file);
   if (!info.exists()) return {};
-  if (!info.isFile()) return translated("it is not a file");
-  if (info.size() == 0) return translated("it is empty");
-  if (!info.isReadable()) return translated("it cannot be read");
+  if (!info.isFile()) return translated_state("it is not a file");
+  if (info.size() == 0) return translated_state("it is empty");
+  if (!info.isReadable()) return translated_state("it cannot be read");
   const QSettings settings(file, QSettings::IniFormat);
   static_cast<void>(settings.allKeys());  // QSettings finds faults only when it reads the sections
   const bool good = settings.status() == QSettings::NoError && !has_noise(file);
-  return good ? QString() : translated("it is not a settings file");
+  return good ? QString() : translated_state("it is not a settings file");
 }
 
 }  // namespace
@@ -58,16 +58,17 @@ UiState::UiState(const std::string& config_folder) {
 
 void UiState::set_aside(const QString& why) {
   const QString name = free_name(file_);
-  problem_ = translated("The state of the window could not be used: %1 (%2). The window opens as on the first start; ")
+  problem_ = translated_state("The state of the window could not be used: %1 (%2). The window opens as on the first start; ")
                  .arg(why, file_);
-  problem_ += QDir().rename(file_, name) ? translated("the old file is %1.").arg(name)
-                                         : translated("the old file could not be moved away; move it to keep a new state.");
+  problem_ += QDir().rename(file_, name)
+                  ? translated_state("the old file is %1.").arg(name)
+                  : translated_state("the old file could not be moved away; move it to keep a new state.");
 }
 
 void UiState::flush() {
   settings_->sync();
   if (settings_->status() == QSettings::NoError || !problem_.isEmpty()) return;
-  problem_ = translated(
+  problem_ = translated_state(
                  "The state of the window cannot be saved: %1 cannot be written. Make the folder writable; otherwise the "
                  "next window opens as on the first start.")
                  .arg(file_);

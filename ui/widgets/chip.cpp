@@ -6,7 +6,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kPadding = 7, kHeight = 18, kLargeHeight = 22, kIcon = 12, kDot = 6, kGap = 4;
+constexpr int kChipPadding = 7, kChipHeight = 18, kLargeHeight = 22, kChipIcon = 12, kDot = 6, kChipGap = 4;
 
 QString icon_of(ChipState state) {
   switch (state) {
@@ -30,11 +30,11 @@ IconTone tone_of(ChipState state) {
 
 int mark_width(ChipMark mark) {
   if (mark == ChipMark::none) return 0;
-  return (mark == ChipMark::icon ? kIcon : kDot) + kGap;
+  return (mark == ChipMark::icon ? kChipIcon : kDot) + kChipGap;
 }
 
 int width_of(const Theme& theme, ChipMark mark, const QString& word, const QFont& font) {
-  return theme.px(2 * kPadding + mark_width(mark)) + QFontMetrics(font).horizontalAdvance(word);
+  return theme.px(2 * kChipPadding + mark_width(mark)) + QFontMetrics(font).horizontalAdvance(word);
 }
 
 void paint(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState state, ChipMark mark, const QString& word,
@@ -45,14 +45,14 @@ void paint(QPainter& painter, const Theme& theme, const QRectF& rect, ChipState 
   painter.setPen(Qt::NoPen);
   painter.setBrush(colors.ground);
   painter.drawRoundedRect(rect, radius, radius);
-  qreal x = rect.left() + theme.px(kPadding);
+  qreal x = rect.left() + theme.px(kChipPadding);
   if (mark == ChipMark::dot) {
     const qreal dot = theme.px(kDot);
     painter.setBrush(colors.mark);
     painter.drawEllipse(QRectF(x, rect.center().y() - dot / 2, dot, dot));
   }
   if (mark == ChipMark::icon) {
-    const int side = theme.px(kIcon);
+    const int side = theme.px(kChipIcon);
     theme.icon(icon_of(state), tone_of(state))
         .paint(&painter, QRectF(x, rect.center().y() - side / 2.0, side, side).toRect());
   }
@@ -104,7 +104,7 @@ void Chip::set_large(bool large) {
 
 QSize Chip::sizeHint() const {
   const QFont font = large_ ? theme_.font(12, QFont::Medium) : theme_.font(11, QFont::DemiBold);
-  return {width_of(theme_, mark_, word_, font), theme_.px(large_ ? kLargeHeight : kHeight)};
+  return {width_of(theme_, mark_, word_, font), theme_.px(large_ ? kLargeHeight : kChipHeight)};
 }
 
 void Chip::paintEvent(QPaintEvent*) {

@@ -15,8 +15,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHead = 30, kPaddingX = 12, kPaddingY = 7;
-constexpr double kLineHeight = 124;
+constexpr int kCodeHead = 30, kPaddingX = 12, kPaddingY = 7;
+constexpr double kCodeLineHeight = 124;
 
 /// Leaves vertical wheel events to the transcript.
 class CodeText final : public QTextEdit {
@@ -78,7 +78,7 @@ void CodeView::apply_formats() {
   QTextCursor cursor(text_->document());
   cursor.select(QTextCursor::Document);
   QTextBlockFormat block;
-  block.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
+  block.setLineHeight(kCodeLineHeight, QTextBlockFormat::ProportionalHeight);
   cursor.mergeBlockFormat(block);
 }
 
@@ -86,11 +86,11 @@ int CodeView::height_for(int width) const {
   const int inner = width - 2 * theme_.px(kPaddingX);
   const QSizeF size = text_->document()->size();
   const int bar = text_->document()->idealWidth() > inner ? theme_.px(10) : 0;
-  return theme_.px(kHead + 2 * kPaddingY) + static_cast<int>(std::ceil(size.height())) + bar + 2;
+  return theme_.px(kCodeHead + 2 * kPaddingY) + static_cast<int>(std::ceil(size.height())) + bar + 2;
 }
 
 void CodeView::resizeEvent(QResizeEvent*) {
-  const int head = theme_.px(kHead), x = theme_.px(kPaddingX), y = theme_.px(kPaddingY);
+  const int head = theme_.px(kCodeHead), x = theme_.px(kPaddingX), y = theme_.px(kPaddingY);
   head_->setGeometry(1, 1, width() - 2, head - 1);
   text_->setGeometry(x, head + y + 1, width() - 2 * x, height() - head - 2 * y - 1);
 }
@@ -102,7 +102,7 @@ void CodeView::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(t.border, 1));
   painter.setBrush(t.sunken);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme_.px(8), theme_.px(8));
-  painter.fillRect(QRect(1, theme_.px(kHead), width() - 2, 1), t.border);
+  painter.fillRect(QRect(1, theme_.px(kCodeHead), width() - 2, 1), t.border);
 }
 
 }  // namespace lathe::ui

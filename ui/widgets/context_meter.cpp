@@ -12,17 +12,17 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHeight = 18, kBar = 6, kGap = 12;
+constexpr int kMeterHeight = 18, kMeterBar = 6, kMeterGap = 12;
 
 }  // namespace
 
 ContextMeter::ContextMeter(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("context_meter"));
-  setFixedHeight(theme.px(kHeight));
+  setFixedHeight(theme.px(kMeterHeight));
   set(0, 0, 0, 0);
 }
 
-QSize ContextMeter::sizeHint() const { return {theme_.px(400), theme_.px(kHeight)}; }
+QSize ContextMeter::sizeHint() const { return {theme_.px(400), theme_.px(kMeterHeight)}; }
 
 void ContextMeter::set(qint64 used, qint64 draft, qint64 reserve, qint64 limit) {
   used_ = used, draft_ = draft, reserve_ = reserve, limit_ = limit;
@@ -49,10 +49,11 @@ void ContextMeter::paintEvent(QPaintEvent*) {
   painter.setPen(t.text3);
   const QRectF all = rect();
   const QString label = tr("Context");
-  const qreal left = draw_digits(painter, all, Qt::AlignLeft | Qt::AlignVCenter, label) + theme_.px(kGap);
+  const qreal left = draw_digits(painter, all, Qt::AlignLeft | Qt::AlignVCenter, label) + theme_.px(kMeterGap);
   painter.setPen(over() ? t.error.text : t.text3);
-  const qreal right = draw_digits(painter, all, Qt::AlignRight | Qt::AlignVCenter, words_) + theme_.px(kGap);
-  const QRectF bar(left, (height() - theme_.px(kBar)) / 2.0, std::max(0.0, width() - left - right), theme_.px(kBar));
+  const qreal right = draw_digits(painter, all, Qt::AlignRight | Qt::AlignVCenter, words_) + theme_.px(kMeterGap);
+  const QRectF bar(left, (height() - theme_.px(kMeterBar)) / 2.0, std::max(0.0, width() - left - right),
+                   theme_.px(kMeterBar));
   QPainterPath shape;
   shape.addRoundedRect(bar, bar.height() / 2, bar.height() / 2);
   painter.fillPath(shape, t.pressed);

@@ -15,11 +15,12 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kBarTop = 27, kBar = 10, kLegendTop = 45, kLegendRow = 18, kHeight = 104, kHostRow = 16, kFreeHeight = 66;
+constexpr int kBarTop = 27, kFitBar = 10, kLegendTop = 45, kLegendRow = 18, kFitHeight = 104, kHostRow = 16,
+              kFreeHeight = 66;
 // Layout of the measured memory: a thin bar under the bar of the estimate, and a table with a row for each part, between a
 // heading and the sum.
 constexpr int kThinTop = 40, kThin = 4, kTableTop = 48, kTableRow = 17, kTableRows = 6;
-constexpr double kGap = 1.5;
+constexpr double kFitGap = 1.5;
 
 /// The one unit of all figures, so that they can be added up by eye.
 struct Scale {
@@ -31,25 +32,25 @@ Scale scale_of(double bytes) {
   return {1 << 20, "MiB"};
 }
 
-QString number(double bytes, const Scale& scale) {
+QString number_at(double bytes, const Scale& scale) {
   const double value = bytes / scale.unit;
   return QLocale().toString(value, 'f', value >= 99.95 ? 0 : 1);
 }
 
 /// "+3.4", "−12.0", and "0.0" without a sign.
 QString signed_number(double bytes, const Scale& scale) {
-  const QString digits = number(std::abs(bytes), scale);
-  if (digits == number(0, scale)) return digits;
+  const QString digits = number_at(std::abs(bytes), scale);
+  if (digits == number_at(0, scale)) return digits;
   return (bytes < 0 ? QStringLiteral("−") : QStringLiteral("+")) + digits;
 }
 
-struct Part {
+struct BarPart {
   QColor color;
   const char* word;
   std::int64_t bytes;
 };
 
-std::array<Part, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
+std::array<BarPart, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
   return {{{t.series[0], QT_TRANSLATE_NOOP("FitBar", "Weights"), fit.weights},
            {t.series[2], QT_TRANSLATE_NOOP("FitBar", "KV"), fit.kv},
            {t.series[4], QT_TRANSLATE_NOOP("FitBar", "Activations"), fit.activations},
@@ -60,11 +61,11 @@ std::array<Part, 4> parts_of(const Tokens& t, const engine::FitEstimate& fit) {
 QString host_text(const engine::FitEstimate& fit) {
   const Scale scale = scale_of(static_cast<double>(std::max(fit.host, fit.host_free)));
   return FitBar::tr("Host: %1 of %2 %3 free")
-      .arg(number(static_cast<double>(fit.host), scale), number(static_cast<double>(fit.host_free), scale),
+      .arg(number_at(static_cast<double>(fit.host), scale), number_at(static_cast<double>(fit.host_free), scale),
            QLatin1String(scale.name));
 }
 
-std::array<std::int64_t, 4> numbers_of(const engine::MemoryUse& use) {
+std::array<std::int64_t, 4> memory_numbers(const engine::MemoryUse& use) {
   return {use.weights, use.kv, use.activations, use.other};
 }
 
@@ -98,7 +99,7 @@ FitBar::FitBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(th
 }
 
 int FitBar::fit_height() const {
-  return (measured_ ? kTableTop + kTableRows * kTableRow + 22 : kHeight) + (host_.isEmpty() ? 0 : kHostRow);
+  return (measured_ ? kTableTop + kTableRows * kTableRow + 22 : kFitHeight) + (host_.isEmpty() ? 0 : kHostRow);
 }
 
 QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? fit_height() : kFreeHeight)}; }
@@ -146,11 +147,11 @@ void FitBar::set_free(double available_bytes, double total_bytes, const QString&
 }
 
 QString FitBar::words() const {
-  if (!fit_) return tr("Memory %1 GiB free").arg(number(available_, {1 << 30, "GiB"}));
+  if (!fit_) return tr("Memory %1 GiB free").arg(number_at(available_, {1 << 30, "GiB"}));
   const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), fit_->free)));
   const QString estimate =
       tr("Memory %1 of %2 %3 free, %4. %5")
-          .arg(number(static_cast<double>(fit_->total()), scale), number(static_cast<double>(fit_->free), scale),
+          .arg(number_at(static_cast<double>(fit_->total()), scale), number_at(static_cast<double>(fit_->free), scale),
                QLatin1String(scale.name), chip_->word(), meaning_);
   const QString all = host_.isEmpty() ? estimate : QStringLiteral("%1. %2").arg(estimate, host_);
   return measured_ ? tr("%1. %2").arg(all, measured_text()) : all;
@@ -158,11 +159,11 @@ QString FitBar::words() const {
 
 QString FitBar::measured_text() const {
   const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), measured_->total())));
-  const auto words = [&](std::int64_t bytes) { return number(static_cast<double>(bytes), scale); };
+  const auto words = [&](std::int64_t bytes) { return number_at(static_cast<double>(bytes), scale); };
   QStringList each;
   const auto parts = parts_of(theme_.tokens(), *fit_);
   for (std::size_t i = 0; i < parts.size(); ++i)
-    each << tr("%1 %2, estimated %3").arg(tr(parts[i].word), words(numbers_of(*measured_)[i]), words(parts[i].bytes));
+    each << tr("%1 %2, estimated %3").arg(tr(parts[i].word), words(memory_numbers(*measured_)[i]), words(parts[i].bytes));
   return tr("Measured %1 %2, estimated %3: %4")
       .arg(words(measured_->total()), QLatin1String(scale.name), words(fit_->total()), each.join(QStringLiteral("; ")));
 }
@@ -190,9 +191,9 @@ void FitBar::paint_free(QPainter& painter) const {
   };
   word(tr("Memory"), QFont::DemiBold, t.text2);
   x += theme_.px(4);
-  word(number(available_, scale), QFont::DemiBold, t.text);
-  word(tr("GiB free of %1").arg(number(total_, scale)), QFont::Normal, t.text2);
-  const QRectF bar(0, theme_.px(kBarTop), width(), theme_.px(kBar));
+  word(number_at(available_, scale), QFont::DemiBold, t.text);
+  word(tr("GiB free of %1").arg(number_at(total_, scale)), QFont::Normal, t.text2);
+  const QRectF bar(0, theme_.px(kBarTop), width(), theme_.px(kFitBar));
   QPainterPath shape;
   shape.addRoundedRect(bar, 4, 4);
   painter.fillPath(shape, t.pressed);
@@ -218,9 +219,9 @@ void FitBar::paint_head(QPainter& painter) const {
   word(tr("Memory"), QFont::DemiBold, t.text2);
   if (!over) x += theme_.px(4);
   if (over) word(tr("needs"), QFont::Normal, t.text2);
-  word(number(static_cast<double>(fit_->total()), scale), QFont::DemiBold, over ? t.error.text : t.text);
+  word(number_at(static_cast<double>(fit_->total()), scale), QFont::DemiBold, over ? t.error.text : t.text);
   if (over) x -= theme_.px(4);
-  const QString free = number(static_cast<double>(fit_->free), scale);
+  const QString free = number_at(static_cast<double>(fit_->free), scale);
   word(over ? tr(", %1 %2 free").arg(free, QLatin1String(scale.name))
             : tr("of %1 %2 free").arg(free, QLatin1String(scale.name)),
        QFont::Normal, t.text2);
@@ -229,7 +230,7 @@ void FitBar::paint_head(QPainter& painter) const {
 void FitBar::paint_fit(QPainter& painter) const {
   const Tokens& t = theme_.tokens();
   paint_head(painter);
-  const QRectF bar(0, theme_.px(kBarTop), width(), theme_.px(kBar));
+  const QRectF bar(0, theme_.px(kBarTop), width(), theme_.px(kFitBar));
   QPainterPath shape;
   shape.addRoundedRect(bar, 4, 4);
   painter.save();
@@ -239,9 +240,9 @@ void FitBar::paint_fit(QPainter& painter) const {
   // If the estimate exceeds the free memory, the bar ends a little after it, so that the missing part can be seen.
   const double whole = total > free ? total * 1.04 : std::max(free, 1.0);
   double x = 0;
-  for (const Part& part : parts_of(t, *fit_)) {
+  for (const BarPart& part : parts_of(t, *fit_)) {
     const double width_px = bar.width() * static_cast<double>(part.bytes) / whole;
-    painter.fillRect(QRectF(x, bar.top(), std::max(0.0, width_px - kGap), bar.height()), part.color);
+    painter.fillRect(QRectF(x, bar.top(), std::max(0.0, width_px - kFitGap), bar.height()), part.color);
     x += width_px;
   }
   const double limit = bar.width() * free / whole;
@@ -275,8 +276,9 @@ void FitBar::paint_thin_bar(QPainter& painter, double px_per_byte) const {
   const auto parts = parts_of(theme_.tokens(), *fit_);
   double x = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const double wide = static_cast<double>(numbers_of(*measured_)[i]) * px_per_byte;
-    painter.fillRect(QRectF(x, bar.top(), std::min(std::max(0.0, wide - kGap), width() - x), bar.height()), parts[i].color);
+    const double wide = static_cast<double>(memory_numbers(*measured_)[i]) * px_per_byte;
+    painter.fillRect(QRectF(x, bar.top(), std::min(std::max(0.0, wide - kFitGap), width() - x), bar.height()),
+                     parts[i].color);
     x += wide;
   }
 }
@@ -296,7 +298,7 @@ void FitBar::paint_row(QPainter& painter, int row, const QStringList& words, boo
 void FitBar::paint_measured(QPainter& painter) const {
   const Scale scale = scale_of(static_cast<double>(std::max(fit_->total(), measured_->total())));
   const auto row_of = [&](const QString& word, std::int64_t estimated, std::int64_t taken) {
-    return QStringList{word, number(static_cast<double>(estimated), scale), number(static_cast<double>(taken), scale),
+    return QStringList{word, number_at(static_cast<double>(estimated), scale), number_at(static_cast<double>(taken), scale),
                        signed_number(static_cast<double>(taken - estimated), scale)};
   };
   paint_row(painter, 0, {QLatin1String(scale.name), tr("Estimate"), tr("Measured"), tr("Difference")}, false);
@@ -307,7 +309,7 @@ void FitBar::paint_measured(QPainter& painter) const {
     painter.setPen(Qt::NoPen);
     painter.setBrush(parts[i].color);
     painter.drawRoundedRect(QRectF(0, middle - 4, 8, 8), 2, 2);
-    paint_row(painter, row, row_of(tr(parts[i].word), parts[i].bytes, numbers_of(*measured_)[i]), false);
+    paint_row(painter, row, row_of(tr(parts[i].word), parts[i].bytes, memory_numbers(*measured_)[i]), false);
   }
   paint_row(painter, kTableRows - 1, row_of(tr("Total"), fit_->total(), measured_->total()), true);
 }
@@ -327,8 +329,9 @@ void FitBar::paint_legend(QPainter& painter) const {
     painter.drawRoundedRect(QRectF(row.left(), row.center().y() - 4, 8, 8), 2, 2);
     painter.setFont(theme_.font(11));
     painter.setPen(t.text2);
-    draw_digits(painter, row.adjusted(theme_.px(12), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                QStringLiteral("%1 %2%3").arg(tr(parts[i].word), number(static_cast<double>(parts[i].bytes), scale), unit));
+    draw_digits(
+        painter, row.adjusted(theme_.px(12), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+        QStringLiteral("%1 %2%3").arg(tr(parts[i].word), number_at(static_cast<double>(parts[i].bytes), scale), unit));
   }
 }
 

@@ -9,14 +9,14 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kPadding = 10, kIcon = 16, kTextLeft = 34;
+constexpr int kMessagePadding = 10, kMessageIcon = 16, kTextLeft = 34;
 
 }  // namespace
 
 InlineMessage::InlineMessage(const Theme& theme, const QString& name, QWidget* parent) : QFrame(parent), theme_(theme) {
   setObjectName(name);
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(theme.px(kPadding), theme.px(8), theme.px(kPadding), theme.px(kPadding));
+  column->setContentsMargins(theme.px(kMessagePadding), theme.px(8), theme.px(kMessagePadding), theme.px(kMessagePadding));
   column->setSpacing(theme.px(2));
   what_ = make_label(theme, name + QStringLiteral(".what"), QString(), this, 13, QFont::DemiBold, TextTone::text);
   numbers_ = make_label(theme, name + QStringLiteral(".numbers"), QString(), this, 12);
@@ -24,7 +24,7 @@ InlineMessage::InlineMessage(const Theme& theme, const QString& name, QWidget* p
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setIndent(0);
-    label->setContentsMargins(theme.px(kTextLeft - kPadding), 0, 0, 0);
+    label->setContentsMargins(theme.px(kTextLeft - kMessagePadding), 0, 0, 0);
     column->addWidget(label);
   }
   row_ = new QWidget(this);
@@ -72,8 +72,8 @@ void InlineMessage::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(border, 1));
   painter.setBrush(ground);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme_.px(8), theme_.px(8));
-  const int side = theme_.px(kIcon);
-  theme_.icon(icon, icon_tone).paint(&painter, QRect(theme_.px(kPadding), theme_.px(9), side, side));
+  const int side = theme_.px(kMessageIcon);
+  theme_.icon(icon, icon_tone).paint(&painter, QRect(theme_.px(kMessagePadding), theme_.px(9), side, side));
 }
 
 }  // namespace lathe::ui

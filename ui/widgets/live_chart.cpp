@@ -18,7 +18,7 @@ namespace {
 constexpr int kTitleHeight = 22;
 constexpr int kLegendHeight = 18;
 constexpr int kSample = 18, kSampleGap = 5, kWordGap = 12;
-constexpr int kValueTicks = 3;
+constexpr int kLiveTicks = 3;
 
 QString time_label(double seconds) {
   if (seconds == 0) return LiveChart::tr("now");
@@ -137,7 +137,7 @@ void LiveChart::fill_graphs(double now_s) {
 
 void LiveChart::scale_value_axis(double highest) {
   const bool ends_at_limit = limit_.value_or(0) > 0 && highest <= *limit_;
-  const double step = ends_at_limit ? *limit_ / 2 : round_step(highest, kValueTicks);
+  const double step = ends_at_limit ? *limit_ / 2 : round_step(highest, kLiveTicks);
   const double end = std::max(step, std::ceil(highest / step - 1e-9) * step);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   value_ticks_.clear();

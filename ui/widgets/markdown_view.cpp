@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kGap = 10;
+constexpr int kBlockGap = 10;
 constexpr qsizetype kFormatAtMost = 100'000;  // characters; longer texts are shown unrendered, without a stall
 constexpr qsizetype kShowAtMost = 400'000;
 
@@ -201,7 +201,7 @@ int MarkdownView::height_of(const Part& part, int width) const {
 int MarkdownView::height_for(int width) {
   int height = 0;
   for (const Part& part : parts_) {
-    if (height > 0) height += theme_.px(kGap);
+    if (height > 0) height += theme_.px(kBlockGap);
     height += height_of(part, width);
   }
   return std::max(height, theme_.px(21));
@@ -214,7 +214,7 @@ void MarkdownView::place() {
     const int height = height_of(part, width());
     const int margin = part.code != nullptr ? margin_of(theme_, part.source.depth) : 0;
     widget->setGeometry(margin, y, width() - margin, height);
-    y += height + theme_.px(kGap);
+    y += height + theme_.px(kBlockGap);
   }
 }
 

@@ -14,7 +14,7 @@ namespace lathe::ui {
 namespace {
 
 // Noncharacters of Unicode, which readable_text() has removed from the text.
-constexpr QChar kFormula(0xFDD2), kWords(0xFDD3), kEnd(0xFDD4), kJoint(0xFDD5);
+constexpr QChar kFormula(0xFDD2), kWords(0xFDD3), kSpanEnd(0xFDD4), kJoint(0xFDD5);
 /// A protected UTF-16 unit u is encoded as the character kPlane + u of the last private-use plane, which any parser takes
 /// for a letter.
 constexpr char32_t kPlane = 0x100000;
@@ -39,7 +39,7 @@ void append_protected(QString& to, QStringView words, QChar mark) {
     to += QChar(QChar::highSurrogate(point));
     to += QChar(QChar::lowSurrogate(point));
   }
-  to += kEnd;
+  to += kSpanEnd;
 }
 
 struct Range {
@@ -243,7 +243,7 @@ std::vector<TextStretch> stretches_of(const QString& text) {
   std::vector<TextStretch> stretches(1);
   for (qsizetype i = 0; i < text.size(); ++i) {
     const QChar c = text[i];
-    if (c == kFormula || c == kEnd) {
+    if (c == kFormula || c == kSpanEnd) {
       if (!stretches.back().text.isEmpty()) stretches.emplace_back();
       stretches.back().is_formula = c == kFormula;
     } else if (c.isHighSurrogate() && i + 1 < text.size() && QChar::surrogateToUcs4(c, text[i + 1]) >= kPlane) {

@@ -9,9 +9,9 @@
 namespace lathe::ui {
 namespace {
 
-class Part final : public QAbstractButton {
+class SegmentPart final : public QAbstractButton {
  public:
-  Part(const Theme& theme, const QString& word, QWidget* parent) : QAbstractButton(parent), theme_(theme) {
+  SegmentPart(const Theme& theme, const QString& word, QWidget* parent) : QAbstractButton(parent), theme_(theme) {
     setText(word);
     setAccessibleName(word);
     setCheckable(true);
@@ -53,7 +53,7 @@ Segmented::Segmented(const Theme& theme, const QStringList& words, QWidget* pare
   row->setContentsMargins(2, 2, 2, 2);
   row->setSpacing(0);
   for (int i = 0; i < words.size(); ++i) {
-    auto* part = new Part(theme, words[i], this);
+    auto* part = new SegmentPart(theme, words[i], this);
     group_.addButton(part, i);
     row->addWidget(part);
   }

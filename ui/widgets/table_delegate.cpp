@@ -13,8 +13,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRowHeight = 28;
-constexpr int kPadding = 6;
+constexpr int kTableRowHeight = 28;
+constexpr int kCellPadding = 6;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ TableDelegate::TableDelegate(const Theme& theme, QObject* parent, int margin)
     : QStyledItemDelegate(parent), theme_(theme), margin_(margin) {}
 
 QSize TableDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  return {QStyledItemDelegate::sizeHint(option, index).width() + 2 * kPadding, theme_.px(kRowHeight)};
+  return {QStyledItemDelegate::sizeHint(option, index).width() + 2 * kCellPadding, theme_.px(kTableRowHeight)};
 }
 
 void TableDelegate::paint_ground(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
@@ -34,10 +34,12 @@ void TableDelegate::paint_ground(QPainter& painter, const QStyleOptionViewItem& 
     painter.fillRect(QRect(option.rect.left(), option.rect.top(), 3, option.rect.height()), tokens.accent);
 }
 
-int TableDelegate::left_of(const QModelIndex& index) const { return theme_.px(index.column() == 0 ? margin_ : kPadding); }
+int TableDelegate::left_of(const QModelIndex& index) const {
+  return theme_.px(index.column() == 0 ? margin_ : kCellPadding);
+}
 
 int TableDelegate::right_of(const QModelIndex& index) const {
-  return theme_.px(index.column() + 1 == index.model()->columnCount() ? margin_ : kPadding);
+  return theme_.px(index.column() + 1 == index.model()->columnCount() ? margin_ : kCellPadding);
 }
 
 int TableDelegate::width_for(const QModelIndex& index) const {
@@ -79,7 +81,7 @@ void shape_table(QTableView& table, const Theme& theme, int margin) {
   table.setTabKeyNavigation(false);
   table.verticalHeader()->hide();
   table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table.verticalHeader()->setDefaultSectionSize(theme.px(kRowHeight));
+  table.verticalHeader()->setDefaultSectionSize(theme.px(kTableRowHeight));
   table.setHorizontalHeader(new TableHeader(theme, margin, &table));
 }
 

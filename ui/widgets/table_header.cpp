@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHeight = 28, kMinWidth = 28, kPadding = 6, kArrow = 12, kArrowGap = 3;
+constexpr int kTableHeaderHeight = 28, kMinWidth = 28, kTableHeaderPadding = 6, kArrow = 12, kArrowGap = 3;
 
 }  // namespace
 
@@ -15,16 +15,18 @@ TableHeader::TableHeader(const Theme& theme, int margin, QWidget* parent)
     : QHeaderView(Qt::Horizontal, parent), theme_(theme), margin_(margin) {
   setSectionsClickable(true);
   setHighlightSections(false);
-  setFixedHeight(theme.px(kHeight));
+  setFixedHeight(theme.px(kTableHeaderHeight));
   setFont(theme.font(11, QFont::Medium));
   // the default is the width of the font's widest letter, with which a last column overflows
   setMinimumSectionSize(theme.px(kMinWidth));
   connect(&theme, &Theme::changed, viewport(), qOverload<>(&QWidget::update));
 }
 
-int TableHeader::left_of(int section) const { return theme_.px(visualIndex(section) == 0 ? margin_ : kPadding); }
+int TableHeader::left_of(int section) const { return theme_.px(visualIndex(section) == 0 ? margin_ : kTableHeaderPadding); }
 
-int TableHeader::right_of(int section) const { return theme_.px(visualIndex(section) + 1 == count() ? margin_ : kPadding); }
+int TableHeader::right_of(int section) const {
+  return theme_.px(visualIndex(section) + 1 == count() ? margin_ : kTableHeaderPadding);
+}
 
 bool TableHeader::is_sorted_by(int section) const { return isSortIndicatorShown() && sortIndicatorSection() == section; }
 
@@ -63,6 +65,6 @@ int TableHeader::width_for(int section) const {
          left_of(section) + right_of(section) + 1;
 }
 
-QSize TableHeader::sectionSizeFromContents(int section) const { return {width_for(section), theme_.px(kHeight)}; }
+QSize TableHeader::sectionSizeFromContents(int section) const { return {width_for(section), theme_.px(kTableHeaderHeight)}; }
 
 }  // namespace lathe::ui

@@ -13,7 +13,7 @@ namespace {
 constexpr int kTimeWidth = 46;  // right edge of the time
 constexpr int kThreadX = 60;    // x of the time line with its dots
 constexpr int kTextX = 74;
-constexpr int kRowHeight = 19;
+constexpr int kWhyRowHeight = 19;
 
 QColor dot_color(const Tokens& tokens, engine::SchedulerEventKind kind) {
   using engine::SchedulerEventKind;
@@ -79,7 +79,7 @@ QRect WhyList::sentence_rect(const Row& row, int width) const {
 }
 
 int WhyList::row_height(const Row& row, int width) const {
-  return std::max(theme_.px(kRowHeight), sentence_rect(row, width).height() + theme_.px(3));
+  return std::max(theme_.px(kWhyRowHeight), sentence_rect(row, width).height() + theme_.px(3));
 }
 
 int WhyList::heightForWidth(int width) const {
@@ -93,7 +93,7 @@ void WhyList::paintEvent(QPaintEvent*) {
   painter.setRenderHint(QPainter::Antialiasing);
   const Tokens& tokens = theme_.tokens();
   const std::vector<Row> all = rows();
-  const int first_line = theme_.px(kRowHeight);
+  const int first_line = theme_.px(kWhyRowHeight);
   const int x = theme_.px(kThreadX);
   painter.setPen(QPen(tokens.border, 1));
   if (all.size() > 1) painter.drawLine(x, first_line / 2, x, height() - row_height(all.back(), width()) + first_line / 2);

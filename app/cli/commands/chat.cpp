@@ -18,8 +18,8 @@ using engine::ChatMessage;
 using engine::Result;
 using engine::TokenEvent;
 
-constexpr std::int64_t kDefaultMaxTokens = 512;
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::int64_t kChatMaxTokens = 512;
+constexpr std::chrono::milliseconds kChatPatience{50};
 constexpr std::string_view kDim = "\x1b[2m", kPlain = "\x1b[0m";  // ECMA-48, SGR
 
 constexpr std::string_view kHelp =
@@ -130,7 +130,7 @@ class Conversation {
     while (!event.finished) {
       if (command_.signals().requested()) (*generation)->cancel();
       event = {};
-      if (!(*generation)->wait(event, kPatience)) continue;
+      if (!(*generation)->wait(event, kChatPatience)) continue;
       show_reasoning((*generation)->take_reasoning(), message);
       show_content(event.text, message);
     }
@@ -198,7 +198,7 @@ int chat(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto loaded = command.load(*options); !loaded) return command.fail(loaded.error());
 
   engine::SamplingParams sampling = command.workbench().models().lease()->model().default_sampling;
-  sampling.max_tokens = kDefaultMaxTokens;
+  sampling.max_tokens = kChatMaxTokens;
   if (const auto set = sampling_flags.apply(sampling); !set) return command.fail(set.error());
   return Conversation(command, terminal, std::move(sampling), system).run();
 }

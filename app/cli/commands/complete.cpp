@@ -25,8 +25,8 @@ using engine::Result;
 using engine::TokenEvent;
 
 /// vLLM's default of 16 is too short to be useful at a terminal.
-constexpr std::int64_t kDefaultMaxTokens = 128;
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::int64_t kCompleteMaxTokens = 128;
+constexpr std::chrono::milliseconds kCompletePatience{50};
 /// Same limit as for a body of the server. Without it, reading /dev/zero would exhaust the memory.
 constexpr std::size_t kMaxPromptBytes = 32u << 20;
 
@@ -51,7 +51,7 @@ void add_flags(CLI::App& parser, CompleteFlags& flags) {
   parser.footer(
       fmt::format("Without --max-tokens an answer ends after {} tokens. Sampling parameters that are not given come from "
                   "the checkpoint's generation_config.json.",
-                  kDefaultMaxTokens));
+                  kCompleteMaxTokens));
 }
 
 /// Checks the flags before a model is loaded.
@@ -99,7 +99,7 @@ TokenEvent collect(engine::RequestHandle& handle, StopSignals& signals, std::ost
   while (!all.finished) {
     if (signals.requested()) handle.cancel();
     TokenEvent event;
-    if (!handle.wait(event, kPatience)) continue;
+    if (!handle.wait(event, kCompletePatience)) continue;
     if (stream != nullptr && !event.text.empty()) *stream << event.text << std::flush;
     merge(all, std::move(event));
   }
@@ -166,7 +166,7 @@ Result<engine::GenerateRequest> make_request(const CompleteFlags& flags, const G
   engine::GenerateRequest request;
   request.source = "cli";
   request.sampling = engine.model().default_sampling;
-  request.sampling.max_tokens = kDefaultMaxTokens;
+  request.sampling.max_tokens = kCompleteMaxTokens;
   LATHE_TRY_VOID(flags.sampling.apply(request.sampling));
   // Control tokens in a raw prompt are encoded as such: its author wrote them by hand.
   if (const auto* text = std::get_if<std::string>(&prompt)) {

@@ -14,8 +14,6 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 
-constexpr double kMiB = 1024.0 * 1024.0;
-
 struct ConvertFlags {
   engine::ConvertOptions options;
   bool dequantize = false, json = false;

@@ -25,7 +25,6 @@ using engine::OrderedJson;
 using engine::Result;
 
 constexpr std::string_view kAsStored = "auto";
-constexpr double kMiB = 1024.0 * 1024.0;
 
 struct FitAt {
   std::string dtype, quantization;

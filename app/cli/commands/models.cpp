@@ -15,8 +15,7 @@ namespace {
 
 using engine::OrderedJson;
 
-constexpr double kMiB = 1024.0 * 1024.0;
-constexpr std::size_t kNameWidth = 36;
+constexpr std::size_t kModelWidth = 36;
 
 struct ListedModel {
   LibraryEntry entry;
@@ -50,12 +49,12 @@ std::string line_of(const ListedModel& model) {
   const std::string name = printable(model.entry.name, 200);
   if (model.facts.error) {
     const std::string where = model.facts.error->where.empty() ? "" : fmt::format(" ({})", model.facts.error->where);
-    return fmt::format("{:<{}}  cannot be opened: {}\n", name, kNameWidth,
+    return fmt::format("{:<{}}  cannot be opened: {}\n", name, kModelWidth,
                        printable(model.facts.error->message + where, 400));
   }
   const engine::ModelInfo& info = *model.facts.info;
   const std::string& kept = info.kept_quantization();
-  return fmt::format("{:<{}}  {:<24} {:>9.1f} M  {:<10} {:>10.1f}  {:>8}  {}\n", name, kNameWidth,
+  return fmt::format("{:<{}}  {:<24} {:>9.1f} M  {:<10} {:>10.1f}  {:>8}  {}\n", name, kModelWidth,
                      printable(info.architecture, 64), static_cast<double>(info.n_parameters) / 1e6,
                      kept.empty() ? info.stored_dtype : kept, static_cast<double>(info.file_bytes) / kMiB,
                      info.max_position_embeddings, engine::name_of(model.facts.verdict));
@@ -129,7 +128,7 @@ class ModelsCommand {
                     << searched_text(library);
       return;
     }
-    terminal_.out << fmt::format("{:<{}}  {:<24} {:>11}  {:<10} {:>10}  {:>8}  {}\n", "name", kNameWidth, "architecture",
+    terminal_.out << fmt::format("{:<{}}  {:<24} {:>11}  {:<10} {:>10}  {:>8}  {}\n", "name", kModelWidth, "architecture",
                                  "parameters", "weights", "MiB", "context", "fit");
     for (const ListedModel& model : models) terminal_.out << line_of(model);
   }

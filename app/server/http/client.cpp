@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -19,6 +17,8 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <charconv>
+
+#include "app/server/http/async_result.h"
 
 namespace lathe::app::http {
 namespace {
@@ -30,7 +30,6 @@ using boost::system::error_code;
 using engine::ErrorCode;
 using Parser = beast::http::response_parser<beast::http::buffer_body>;
 
-constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kPieceBytes = 16u << 10;
 
 tl::unexpected<engine::Error> refuse(std::string_view url, const char* why) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/http/connection.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <optional>
 
+#include "app/server/http/async_result.h"
 #include "app/server/http/deadline.h"
 #include "app/server/http/news.h"
 #include "app/server/http/peer_state.h"
@@ -21,8 +20,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 using namespace asio::experimental::awaitable_operators;
-
-constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
 
 // Limit of the bytes discarded after a refusal, so that the client can read it.
 constexpr std::size_t kLingerBytes = 64u << 20;

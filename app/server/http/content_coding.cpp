@@ -18,7 +18,7 @@ using engine::ErrorCode;
 using engine::Result;
 
 constexpr std::size_t kMostCodings = 4;
-constexpr std::size_t kPieceBytes = 64u << 10;
+constexpr std::size_t kDecodedPieceBytes = 64u << 10;
 constexpr int kMostWindowLog = 23;  // 8 MiB: RFC 9659, 3
 
 /// Collects decoded bytes up to a limit.
@@ -26,7 +26,7 @@ class Decoded {
  public:
   explicit Decoded(std::size_t max_bytes) : max_bytes_(max_bytes) {}
   char* piece() { return piece_.data(); }
-  static constexpr std::size_t piece_bytes() { return kPieceBytes; }
+  static constexpr std::size_t piece_bytes() { return kDecodedPieceBytes; }
   /// Appends the first `n` bytes of the piece.
   Result<void> take(std::size_t n) {
     if (n > max_bytes_ - text_.size()) {
@@ -41,7 +41,7 @@ class Decoded {
  private:
   const std::size_t max_bytes_;
   std::string text_;
-  std::array<char, kPieceBytes> piece_{};
+  std::array<char, kDecodedPieceBytes> piece_{};
 };
 
 /// Returns the error of invalid data.

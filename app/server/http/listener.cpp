@@ -4,18 +4,17 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <future>
 #include <system_error>
 #include <thread>
 
+#include "app/server/http/async_result.h"
 #include "app/server/http/connection.h"
 
 namespace lathe::app::http {
@@ -26,7 +25,6 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using engine::ErrorCode;
 
-constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
 constexpr int kBacklog = 4096;  // the kernel's default of 128 overflows when many clients connect at once
 constexpr std::chrono::milliseconds kAcceptPause{50};   // pause when no file descriptors are left
 constexpr std::chrono::milliseconds kFlushTime{1'000};  // time for interrupted requests to send their errors

@@ -2,11 +2,11 @@
 #include "app/server/http/request_reader.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/read.hpp>
 #include <string_view>
+
+#include "app/server/http/async_result.h"
 
 namespace lathe::app::http {
 namespace {
@@ -16,7 +16,6 @@ namespace beast = boost::beast;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kBufferBytes = 64u << 10;  // limit of the bytes read ahead of the parser
 
 std::string_view view(const beast::flat_buffer& buffer) {

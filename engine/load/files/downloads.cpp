@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 // ollama.
 constexpr std::array<std::string_view, 9> kEndings = {".incomplete", ".part",    ".crdownload", ".download", ".opdownload",
                                                       ".aria2",      ".partial", ".!ut",        "-partial"};
-constexpr std::size_t kMaxNamed = 8;
+constexpr std::size_t kMaxNamedDownloads = 8;
 constexpr std::size_t kMaxEntries = 10'000;
 /// Where huggingface_hub keeps unfinished downloads: below a folder given as --local-dir, and relative to a snapshot in its
 /// cache.
@@ -47,7 +47,7 @@ std::vector<std::string> unfinished_downloads(const std::string& folder) {
   add_from(folder, kCaches[0], found);
   if (is_snapshot(folder)) add_from(folder, kCaches[1], found);
   std::sort(found.begin(), found.end());
-  if (found.size() > kMaxNamed) found.resize(kMaxNamed);
+  if (found.size() > kMaxNamedDownloads) found.resize(kMaxNamedDownloads);
   return found;
 }
 

@@ -21,25 +21,27 @@ class HeaderReader {
   const std::string& fault() const { return fault_; }
   const std::string& fault_entry() const { return fault_entry_; }
 
-  bool null() { return refuse("null is not allowed"); }
-  bool boolean(bool) { return refuse("true and false are not allowed"); }
-  bool number_integer(std::int64_t value) { return refuse(fmt::format("negative number {}", value)); }
-  bool number_float(double, const std::string& text) { return refuse(fmt::format("size overflow or fraction: {}", text)); }
-  bool binary(std::vector<std::uint8_t>&) { return refuse("binary value"); }
+  bool null() { return refuse_header("null is not allowed"); }
+  bool boolean(bool) { return refuse_header("true and false are not allowed"); }
+  bool number_integer(std::int64_t value) { return refuse_header(fmt::format("negative number {}", value)); }
+  bool number_float(double, const std::string& text) {
+    return refuse_header(fmt::format("size overflow or fraction: {}", text));
+  }
+  bool binary(std::vector<std::uint8_t>&) { return refuse_header("binary value"); }
 
   bool number_unsigned(std::uint64_t value) {
     if (place_ == Place::shape) {
       if (entries_.back().shape.size() == kMaxRank)
-        return refuse(fmt::format("shape has more than {} dimensions", kMaxRank));
+        return refuse_header(fmt::format("shape has more than {} dimensions", kMaxRank));
       entries_.back().shape.push_back(value);
       return true;
     }
     if (place_ == Place::offsets) {
-      if (n_offsets_ == 2) return refuse("data_offsets must hold 2 numbers");
+      if (n_offsets_ == 2) return refuse_header("data_offsets must hold 2 numbers");
       entries_.back().data_offsets[n_offsets_++] = value;
       return true;
     }
-    return refuse(fmt::format("a number instead of {}", expected()));
+    return refuse_header(fmt::format("a number instead of {}", expected()));
   }
 
   bool string(std::string& value) {
@@ -48,17 +50,17 @@ class HeaderReader {
       entries_.back().dtype = std::move(value);
       return true;
     }
-    return refuse(fmt::format("a string instead of {}", expected()));
+    return refuse_header(fmt::format("a string instead of {}", expected()));
   }
 
   bool start_object(std::size_t) {
     if (place_ == Place::outside) return enter(Place::header);
     if (place_ == Place::header) return enter(in_metadata_ ? Place::metadata : Place::entry);
-    return refuse(fmt::format("an object instead of {}", expected()));
+    return refuse_header(fmt::format("an object instead of {}", expected()));
   }
 
   bool end_object() {
-    if (place_ == Place::entry && fields_seen_ != kAllFields) return refuse("needs dtype, shape and data_offsets");
+    if (place_ == Place::entry && fields_seen_ != kAllFields) return refuse_header("needs dtype, shape and data_offsets");
     return enter(place_ == Place::header ? Place::outside : Place::header);
   }
 
@@ -68,11 +70,11 @@ class HeaderReader {
       n_offsets_ = 0;
       return enter(Place::offsets);
     }
-    return refuse(fmt::format("an array instead of {}", expected()));
+    return refuse_header(fmt::format("an array instead of {}", expected()));
   }
 
   bool end_array() {
-    if (place_ == Place::offsets && n_offsets_ != 2) return refuse("data_offsets must hold 2 numbers");
+    if (place_ == Place::offsets && n_offsets_ != 2) return refuse_header("data_offsets must hold 2 numbers");
     return enter(Place::entry);
   }
 
@@ -86,7 +88,7 @@ class HeaderReader {
   }
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) {
-    return refuse(fmt::format("header is not valid JSON at byte {}", position));
+    return refuse_header(fmt::format("header is not valid JSON at byte {}", position));
   }
 
   bool has_twice(std::string& name) {
@@ -113,7 +115,7 @@ class HeaderReader {
     if (!in_metadata_) {
       entries_.emplace_back().name = std::move(name);
     } else if (std::exchange(metadata_seen_, true)) {
-      return refuse("__metadata__ appears twice");
+      return refuse_header("__metadata__ appears twice");
     }
     return true;
   }
@@ -122,9 +124,9 @@ class HeaderReader {
     if (name == "dtype") field_ = Field::dtype;
     else if (name == "shape") field_ = Field::shape;
     else if (name == "data_offsets") field_ = Field::offsets;
-    else return refuse(fmt::format("unknown field '{:.64}'", name));
+    else return refuse_header(fmt::format("unknown field '{:.64}'", name));
     const auto bit = static_cast<unsigned>(field_);
-    if ((fields_seen_ & bit) != 0) return refuse(fmt::format("field '{}' appears twice", name));
+    if ((fields_seen_ & bit) != 0) return refuse_header(fmt::format("field '{}' appears twice", name));
     fields_seen_ |= bit;
     return true;
   }
@@ -141,7 +143,7 @@ class HeaderReader {
     return field_ == Field::dtype ? "a string" : "an array";
   }
 
-  bool refuse(std::string fault) {
+  bool refuse_header(std::string fault) {
     fault_ = std::move(fault);
     if (in_metadata_) fault_entry_ = kMetadata;
     else if (place_ > Place::metadata) fault_entry_ = entries_.back().name;
@@ -158,7 +160,7 @@ class HeaderReader {
   bool in_metadata_ = false, metadata_seen_ = false;
 };
 
-tl::unexpected<Error> refuse(std::string message, const std::string& file, std::string_view entry = {}) {
+tl::unexpected<Error> refuse_header(std::string message, const std::string& file, std::string_view entry = {}) {
   return fail(ErrorCode::model_refused, std::move(message),
               entry.empty() ? file + ": header" : fmt::format("{}: {:.200}", file, entry));
 }
@@ -166,21 +168,21 @@ tl::unexpected<Error> refuse(std::string message, const std::string& file, std::
 }  // namespace
 
 Result<std::vector<SafetensorsEntry>> parse_safetensors_header(std::string_view json, const std::string& file) {
-  if (json.empty() || json.front() != '{') return refuse("header does not start with '{'", file);
+  if (json.empty() || json.front() != '{') return refuse_header("header does not start with '{'", file);
   // The JSON library stops at a NUL; other readers would still see the bytes after it.
   if (const auto nul = json.find('\0'); nul != std::string_view::npos) {
-    return refuse(fmt::format("NUL byte in the header at byte {}", nul), file);
+    return refuse_header(fmt::format("NUL byte in the header at byte {}", nul), file);
   }
   HeaderReader reader;
-  if (!Json::sax_parse(json.begin(), json.end(), &reader)) return refuse(reader.fault(), file, reader.fault_entry());
+  if (!Json::sax_parse(json.begin(), json.end(), &reader)) return refuse_header(reader.fault(), file, reader.fault_entry());
   if (std::string key; reader.has_twice(key)) {
-    return refuse(fmt::format("key '{:.64}' appears twice", key), file, kMetadata);
+    return refuse_header(fmt::format("key '{:.64}' appears twice", key), file, kMetadata);
   }
   std::vector<SafetensorsEntry> entries = reader.take_entries();
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto twice =
       std::adjacent_find(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
-  if (twice != entries.end()) return refuse("tensor appears twice", file, twice->name);
+  if (twice != entries.end()) return refuse_header("tensor appears twice", file, twice->name);
   return entries;
 }
 

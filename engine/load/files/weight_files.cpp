@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kEnding = ".safetensors";
-constexpr std::size_t kMaxNamed = 4;
-constexpr int kMaxFiles = 99'999;  // per set: names have five digits
+constexpr std::size_t kMaxNamedTensors = 4;
+constexpr int kMaxWeightFiles = 99'999;  // per set: names have five digits
 
-tl::unexpected<Error> refuse(std::string message, std::string_view field) {
+tl::unexpected<Error> refuse_index(std::string message, std::string_view field) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {:.200}", kIndexFile, field));
 }
 
@@ -43,7 +43,7 @@ bool contains(const std::vector<std::string>& sorted, std::string_view name) {
 
 /// "a, b and 7 more".
 std::string list_of(const std::vector<std::string>& names) {
-  const std::size_t n = std::min(names.size(), kMaxNamed);
+  const std::size_t n = std::min(names.size(), kMaxNamedTensors);
   std::string words = fmt::format("{:.100}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n), ", "));
   if (names.size() > n) words += fmt::format(" and {} more", names.size() - n);
   return words;
@@ -56,19 +56,19 @@ struct NumberedName {
 };
 
 std::optional<NumberedName> numbered_name(std::string_view name) {
-  constexpr std::size_t kDigits = 5, kNumber = std::string_view("-00001-of-00001").size();
+  constexpr std::size_t kNumberDigits = 5, kNumber = std::string_view("-00001-of-00001").size();
   if (name.size() <= kNumber + kEnding.size()) return std::nullopt;
   const std::string_view number = name.substr(name.size() - kEnding.size() - kNumber, kNumber);
   const auto value = [&](std::size_t at) {
     int n = 0;
     const char* const begin = number.data() + at;
-    const auto [end, error] = std::from_chars(begin, begin + kDigits, n);
-    return error == std::errc() && end == begin + kDigits ? n : 0;
+    const auto [end, error] = std::from_chars(begin, begin + kNumberDigits, n);
+    return error == std::errc() && end == begin + kNumberDigits ? n : 0;
   };
   NumberedName parsed{.before = std::string(name.substr(0, name.size() - kEnding.size() - kNumber)),
                       .number = value(1),
-                      .n_files = value(kNumber - kDigits)};
-  const bool is_one = number[0] == '-' && number.substr(1 + kDigits, 4) == "-of-" && parsed.number > 0;
+                      .n_files = value(kNumber - kNumberDigits)};
+  const bool is_one = number[0] == '-' && number.substr(1 + kNumberDigits, 4) == "-of-" && parsed.number > 0;
   return is_one && parsed.number <= parsed.n_files ? std::optional(std::move(parsed)) : std::nullopt;
 }
 
@@ -81,7 +81,7 @@ struct FileSet {
   bool is_whole() const { return std::ssize(there) == n_files; }
   std::vector<std::string> missing() const {
     std::vector<std::string> names;
-    for (int number = 1; number <= std::min(n_files, kMaxFiles); ++number) {
+    for (int number = 1; number <= std::min(n_files, kMaxWeightFiles); ++number) {
       std::string name = fmt::format("{}-{:05}-of-{:05}{}", before, number, n_files, kEnding);
       if (!contains(there, name)) names.push_back(std::move(name));
     }
@@ -107,16 +107,16 @@ std::vector<FileSet> sets_among(const std::vector<std::string>& names) {
 /// File of each tensor, with checked file names. Errors: model_refused.
 Result<std::map<std::string, std::string>> read_weight_map(const Json& index) {
   const auto found = index.find("weight_map");
-  if (found == index.end() || !found->is_object()) return refuse("must be an object", "weight_map");
+  if (found == index.end() || !found->is_object()) return refuse_index("must be an object", "weight_map");
   std::map<std::string, std::string> weight_map;
   for (const auto& [tensor, shard] : found->items()) {
     const std::string field = "weight_map." + tensor;
-    if (!shard.is_string()) return refuse("must be a file name", field);
+    if (!shard.is_string()) return refuse_index("must be a file name", field);
     const auto& name = shard.get_ref<const std::string&>();
-    if (const auto unsafe = unsafe_file_name(name)) return refuse(*unsafe, field);
+    if (const auto unsafe = unsafe_file_name(name)) return refuse_index(*unsafe, field);
     weight_map.emplace(tensor, std::filesystem::path(name).lexically_normal().string());
   }
-  if (weight_map.empty()) return refuse("names no tensor", "weight_map");
+  if (weight_map.empty()) return refuse_index("names no tensor", "weight_map");
   return weight_map;
 }
 

@@ -10,7 +10,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kBlock = 32, kBytes = kBlock / 2;
+constexpr int kCodesBlock = 32, kCodesBytes = kCodesBlock / 2;
 constexpr int kLongMiddle = 128;  // zero point of encodings with 8-bit codes
 constexpr int kHalf = kSuperBlock / 2;
 
@@ -19,7 +19,7 @@ std::uint8_t code_of(int code) { return static_cast<std::uint8_t>(code); }
 void read_q4_1(const std::byte* block, std::uint8_t* codes, float* scales, float* minimums) {
   *scales = half_at(block);
   *minimums = half_at(block + 2);
-  for_codes(block + 4, kBytes, [&](int i, int code) { codes[i] = code_of(code); });
+  for_codes(block + 4, kCodesBytes, [&](int i, int code) { codes[i] = code_of(code); });
 }
 
 void read_q5_0(const std::byte* block, std::uint8_t* codes, float* scales, float*) {
@@ -35,7 +35,7 @@ void read_q5_1(const std::byte* block, std::uint8_t* codes, float* scales, float
 
 void read_iq4_nl(const std::byte* block, std::uint8_t* codes, float* scales, float*) {
   *scales = half_at(block);
-  for_codes(block + 2, kBytes, [&](int i, int code) { codes[i] = code_of(code); });
+  for_codes(block + 2, kCodesBytes, [&](int i, int code) { codes[i] = code_of(code); });
 }
 
 void read_q2_k(const std::byte* block, std::uint8_t* codes, float* scales, float* minimums) {
@@ -103,10 +103,11 @@ void read_q6_k(const std::byte* block, std::uint8_t* codes, float* scales, float
 void read_iq4_xs(const std::byte* block, std::uint8_t* codes, float* scales, float*) {
   const float all_scales = half_at(block);
   const auto high = read_as<std::uint16_t>(block + 2);
-  for (int j = 0; j < kSuperBlock / kBlock; ++j) {
+  for (int j = 0; j < kSuperBlock / kCodesBlock; ++j) {
     const int six_bits = bits_of(block[4 + j / 2], j % 2 * 4, 4) | (high >> (2 * j) & 3) << 4;
     scales[j] = all_scales * static_cast<float>(six_bits - 32);
-    for_codes(block + 8 + j * kBytes, kBytes, [&](int i, int code) { codes[j * kBlock + i] = code_of(code); });
+    for_codes(block + 8 + j * kCodesBytes, kCodesBytes,
+              [&](int i, int code) { codes[j * kCodesBlock + i] = code_of(code); });
   }
 }
 

@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 10> kUnmet = {"attention.max_alibi_bias",
                                                      "attn_logit_softcapping",
                                                      "attention.temperature_scale"};
 
-constexpr std::uint32_t kF32 = 0;
+constexpr std::uint32_t kTypeF32 = 0;
 constexpr std::int64_t kMaxFactors = 4096;  // RoPE factors, one per pair of elements
 
 class ConfigMaker {
@@ -265,7 +265,7 @@ Result<std::vector<float>> read_rope_factors(const GgufHeader& header, const Ggu
   const auto refuse = [&](std::string message) {
     return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", header.file(), tensor.name));
   };
-  if (tensor.type != kF32 || tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > kMaxFactors) {
+  if (tensor.type != kTypeF32 || tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > kMaxFactors) {
     return refuse(fmt::format("expected a list of 1 to {} numbers in F32", kMaxFactors));
   }
   const std::uint64_t there = header.data().size(), n = static_cast<std::uint64_t>(tensor.shape[0]);

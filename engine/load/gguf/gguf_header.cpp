@@ -29,7 +29,7 @@ constexpr std::uint64_t kMaxKeyBytes = 65'535;
 constexpr std::uint64_t kMaxNameBytes = 64;
 constexpr std::uint32_t kMaxDimensions = 4;
 constexpr std::int64_t kMaxAlignment = 1 << 20;
-constexpr std::string_view kMagic = "GGUF";
+constexpr std::string_view kGgufMagic = "GGUF";
 
 /// Reads a number of any value type; nothing for texts and lists.
 template <class T>
@@ -97,8 +97,8 @@ class GgufParser {
 
   /// Reads magic and version, then the counts of tensors and of values.
   Result<std::array<std::uint64_t, 2>> read_counts() {
-    LATHE_TRY(const auto magic, take(kMagic.size(), "magic"));
-    if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0) return refuse("is not a GGUF file", "magic");
+    LATHE_TRY(const auto magic, take(kGgufMagic.size(), "magic"));
+    if (std::memcmp(magic.data(), kGgufMagic.data(), kGgufMagic.size()) != 0) return refuse("is not a GGUF file", "magic");
     LATHE_TRY(const auto version, number<std::uint32_t>("version"));
     if (version != 2 && version != 3) {
       const std::uint32_t turned = __builtin_bswap32(version);

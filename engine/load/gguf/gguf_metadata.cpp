@@ -6,10 +6,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kWrittenVersion = 3;
 constexpr std::size_t kAlignment = 32;  // the default of the format
 // Numbers of value types.
-constexpr std::uint32_t kU8 = 0, kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kText = 8, kList = 9;
+constexpr std::uint32_t kValueU8 = 0, kValueU32 = 4, kValueI32 = 5, kValueF32 = 6, kValueBool = 7, kValueText = 8,
+                        kValueList = 9;
 
 template <class T>
 void append(std::string& to, const T& value) {
@@ -46,53 +47,53 @@ void GgufMetadata::begin(std::string_view key, std::uint32_t type) {
 }
 
 void GgufMetadata::begin_list(std::string_view key, std::uint32_t type, std::size_t n) {
-  begin(key, kList);
+  begin(key, kValueList);
   append(bytes_, type);
   append(bytes_, static_cast<std::uint64_t>(n));
 }
 
 void GgufMetadata::set_text(std::string_view key, std::string_view value) {
-  begin(key, kText);
+  begin(key, kValueText);
   append_text(bytes_, value);
 }
 
 void GgufMetadata::set_whole(std::string_view key, std::uint32_t value) {
-  begin(key, kU32);
+  begin(key, kValueU32);
   append(bytes_, value);
 }
 
 void GgufMetadata::set_number(std::string_view key, float value) {
-  begin(key, kF32);
+  begin(key, kValueF32);
   append(bytes_, value);
 }
 
 void GgufMetadata::set_flag(std::string_view key, bool value) {
-  begin(key, kBool);
+  begin(key, kValueBool);
   append(bytes_, static_cast<std::uint8_t>(value ? 1 : 0));
 }
 
 void GgufMetadata::set_texts(std::string_view key, std::span<const std::string> values) {
-  begin_list(key, kText, values.size());
+  begin_list(key, kValueText, values.size());
   for (const std::string& value : values) append_text(bytes_, value);
 }
 
 void GgufMetadata::set_integers(std::string_view key, std::span<const std::int32_t> values) {
-  begin_list(key, kI32, values.size());
+  begin_list(key, kValueI32, values.size());
   append_all(bytes_, values);
 }
 
 void GgufMetadata::set_numbers(std::string_view key, std::span<const float> values) {
-  begin_list(key, kF32, values.size());
+  begin_list(key, kValueF32, values.size());
   append_all(bytes_, values);
 }
 
 void GgufMetadata::set_flags(std::string_view key, std::span<const std::uint8_t> values) {
-  begin_list(key, kBool, values.size());
+  begin_list(key, kValueBool, values.size());
   append_all(bytes_, values);
 }
 
 void GgufMetadata::set_bytes(std::string_view key, std::string_view values) {
-  begin_list(key, kU8, values.size());
+  begin_list(key, kValueU8, values.size());
   bytes_.append(values);
 }
 
@@ -108,7 +109,7 @@ void GgufMetadata::copy(std::string_view key, const GgufValue& value) {
 Result<WeightsWriter> create_gguf(const std::string& path, const GgufMetadata& metadata,
                                   std::span<const WrittenTensor> tensors) {
   std::string header = "GGUF";
-  append(header, kVersion);
+  append(header, kWrittenVersion);
   append(header, static_cast<std::uint64_t>(tensors.size()));
   append(header, metadata.n_values());
   header.append(metadata.bytes());

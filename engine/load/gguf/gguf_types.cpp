@@ -38,7 +38,7 @@ constexpr NumberedType coded(std::string_view name, std::int64_t n, int n_bytes,
   return {kNumber, {.name = name, .bits = 8 * n_bytes, .block = n, .decode = decode_codes<kNumber>, .codes = &codes}};
 }
 
-constexpr std::array kTypes = {
+constexpr std::array kGgufTypes = {
     NumberedType{0, {.name = "F32", .bits = 32, .dtype = Dtype::f32}},
     NumberedType{1, {.name = "F16", .bits = 16, .dtype = Dtype::f16}},
     block(2, "Q4_0", 32, 18, decode_q4_0, WeightFormat::int4_g32),
@@ -75,14 +75,14 @@ constexpr std::array kTypes = {
 
 const StoredType* find_gguf_type(std::uint32_t number) {
   const auto* const found =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const NumberedType& row) { return row.number == number; });
-  return found == kTypes.end() ? nullptr : &found->type;
+      std::find_if(kGgufTypes.begin(), kGgufTypes.end(), [&](const NumberedType& row) { return row.number == number; });
+  return found == kGgufTypes.end() ? nullptr : &found->type;
 }
 
 std::uint32_t number_of(const StoredType& type) {
-  const auto* const found =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const NumberedType& row) { return row.type.name == type.name; });
-  LATHE_CHECK(found != kTypes.end());
+  const auto* const found = std::find_if(kGgufTypes.begin(), kGgufTypes.end(),
+                                         [&](const NumberedType& row) { return row.type.name == type.name; });
+  LATHE_CHECK(found != kGgufTypes.end());
   return found->number;
 }
 
@@ -90,8 +90,8 @@ const StoredType* find_gguf_type(WeightFormat format) {
   const auto has_its_codes = [&](const NumberedType& row) {
     return row.type.packed == format || (format == WeightFormat::mxfp4 && row.type.decode == decode_mxfp4);
   };
-  const auto* const found = std::find_if(kTypes.begin(), kTypes.end(), has_its_codes);
-  return found == kTypes.end() ? nullptr : &found->type;
+  const auto* const found = std::find_if(kGgufTypes.begin(), kGgufTypes.end(), has_its_codes);
+  return found == kGgufTypes.end() ? nullptr : &found->type;
 }
 
 std::span<const WeightFormat> formats_of_gguf() {

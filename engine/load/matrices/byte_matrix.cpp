@@ -14,7 +14,7 @@ constexpr int kMiddle = 128;
 constexpr float kLlmInt8Step = 7.874015718698502e-3F;
 
 /// Layout of the matrix parts in the files.
-struct Places {
+struct ByteLayout {
   std::int64_t k, n_groups, rows_of_block;
   std::span<const std::byte> codes, zeros;
   NumberList scales;
@@ -61,7 +61,7 @@ Result<CodedTensor> coded_of(const ByteMatrix& matrix, const TensorParts& parts)
                     .step = matrix.kind == CodeEncoding::llm_int8 ? kLlmInt8Step : 1,
                     .has_zeros = matrix.zeros != nullptr};
   const std::span<const std::byte> zeros = matrix.zeros != nullptr ? matrix.zeros->bytes : std::span<const std::byte>();
-  const Places places{k, n_groups, rows, codes.bytes, zeros, numbers_in(*matrix.scales), is_signed ? kMiddle : 0};
+  const ByteLayout places{k, n_groups, rows, codes.bytes, zeros, numbers_in(*matrix.scales), is_signed ? kMiddle : 0};
   coded.read = [places](CodedRows& some) { places.read(some); };
   const bool are_middle = std::all_of(zeros.begin(), zeros.end(), [](std::byte zero) { return zero == std::byte{0}; });
   // Weight formats of e4m3 codes or of one scale per row store f32 scales, so only integer codes need the f16 check.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,8 @@ namespace lathe::engine {
 
 /// Size of the blocks whose elements share a scale.
 struct ScaleBlock {
+  static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();  ///< one block along all rows or columns
+
   std::int64_t rows = 1, columns = 1;
 };
 

@@ -13,7 +13,7 @@ constexpr int kBits = 4, kPerWord = 8;
 constexpr std::int64_t kFastRows = 4, kFastInputs = 64;
 
 /// Layout of the matrix parts in the files.
-struct Places {
+struct GemvLayout {
   std::int64_t n, k, n_groups;
   std::int64_t width;  ///< stored groups per row, padding included
   std::span<const std::byte> codes, zeros;
@@ -37,7 +37,7 @@ struct Places {
   }
 };
 
-struct FastPlaces {
+struct GemvFastLayout {
   std::int64_t n, k, n_groups;
   std::span<const std::byte> codes;
   NumberList scales, offsets;
@@ -98,7 +98,7 @@ Result<CodedTensor> coded_of_packed(const GemvMatrix& matrix, const TensorParts&
   const std::int64_t room = room_of(*matrix.scales, 1, coded.n_groups);
   LATHE_TRY_VOID(parts.check_shape(*matrix.scales, {n, room}));
   LATHE_TRY_VOID(parts.check_shape(*matrix.zeros, {n, room / kPerWord}));
-  const Places places{n, k, coded.n_groups, room, matrix.codes->bytes, matrix.zeros->bytes, numbers_in(*matrix.scales)};
+  const GemvLayout places{n, k, coded.n_groups, room, matrix.codes->bytes, matrix.zeros->bytes, numbers_in(*matrix.scales)};
   coded.read = [places](CodedRows& rows) { places.read(rows); };
   coded.formats = formats_that_keep(coded, {.are_halves = places.scales.are_halves(), .are_middle = false});
   return coded;
@@ -112,7 +112,8 @@ Result<CodedTensor> coded_of_fast(const GemvMatrix& matrix, const TensorParts& p
   const std::int64_t room = room_of(*matrix.scales, 0, coded.n_groups);
   LATHE_TRY_VOID(parts.check_shape(*matrix.scales, {room, n}));
   LATHE_TRY_VOID(parts.check_shape(*matrix.zeros, {room, n}));
-  const FastPlaces places{n, k, coded.n_groups, matrix.codes->bytes, numbers_in(*matrix.scales), numbers_in(*matrix.zeros)};
+  const GemvFastLayout places{
+      n, k, coded.n_groups, matrix.codes->bytes, numbers_in(*matrix.scales), numbers_in(*matrix.zeros)};
   coded.read = [places](CodedRows& rows) { places.read(rows); };
   const bool are_halves = places.scales.are_halves() && places.offsets.are_halves();
   coded.formats = formats_that_keep(coded, {.are_halves = are_halves, .are_middle = false});

@@ -40,7 +40,7 @@ const TileOrder& order_for(const MarlinMatrix& matrix) {
 }
 
 /// Layout of the matrix parts in the files.
-struct Places {
+struct MarlinLayout {
   std::int64_t n, k, n_groups;
   int bits;
   const TileOrder& order;
@@ -120,7 +120,7 @@ Result<CodedTensor> coded_of(const MarlinMatrix& matrix, const TensorParts& part
                     .k = k,
                     .n_groups = n_groups,
                     .group = group};
-  const Places places{
+  const MarlinLayout places{
       n, k, n_groups, matrix.bits, order_for(matrix), matrix.codes->bytes, of_places, numbers_in(*matrix.scales)};
   coded.numbers = numbers_of(coded.kind);
   coded.read = [places](CodedRows& rows) { places.read(rows); };

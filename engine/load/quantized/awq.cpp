@@ -16,18 +16,18 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kBits = 4, kPerWord = 8;
-constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
+constexpr int kAwqBits = 4, kAwqPerWord = 8;
+constexpr std::int64_t kAwqMaxGroup = std::int64_t{1} << 31;
 /// Position in a word of the code of each of its 8 outputs, in codes from the lowest bits.
-constexpr std::array<int, kPerWord> kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
+constexpr std::array<int, kAwqPerWord> kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
 
 // Keys that are hints to other programs.
-constexpr auto kMeaningless = with_quantizer_notes(
+constexpr auto kAwqMeaningless = with_quantizer_notes(
     std::array<std::string_view, 4>{"modules_to_not_convert", "do_fuse", "modules_to_fuse", "fuse_max_seq_len"});
 
 std::uint8_t code_at(std::span<const std::byte> words, std::int64_t row_of_words, std::int64_t n, std::int64_t output) {
-  const std::uint32_t word = word_at(words, row_of_words * (n / kPerWord) + output / kPerWord);
-  return word >> kBits * kPlaces[static_cast<std::size_t>(output % kPerWord)] & 15;
+  const std::uint32_t word = word_at(words, row_of_words * (n / kAwqPerWord) + output / kAwqPerWord);
+  return word >> kAwqBits * kPlaces[static_cast<std::size_t>(output % kAwqPerWord)] & 15;
 }
 
 /// Layout of the matrix parts in the files, in the packing GEMM.
@@ -67,10 +67,10 @@ Result<void> join_gemm(std::int64_t group_size, const std::string& module, Tenso
   if (qweight->shape.size() != 2 || qweight->shape[0] < 1 || qweight->shape[1] < 1) {
     return parts.refuse(*qweight, fmt::format("shape: got {}, expected [inputs, words]", to_string(qweight->shape)));
   }
-  const std::int64_t n = qweight->shape[1] * kPerWord, k = qweight->shape[0];
+  const std::int64_t n = qweight->shape[1] * kAwqPerWord, k = qweight->shape[0];
   const std::int64_t group = group_size < 0 ? k : group_size, n_groups = groups_in(k, group);
   LATHE_TRY_VOID(parts.check_shape(*scales, {n_groups, n}));
-  LATHE_TRY_VOID(parts.check_shape(*qzeros, {n_groups, n / kPerWord}));
+  LATHE_TRY_VOID(parts.check_shape(*qzeros, {n_groups, n / kAwqPerWord}));
   CodedTensor coded{.form = fmt::format("awq group {}", group),
                     .kind = CodeEncoding::int4,
                     .n_rows = n,
@@ -97,7 +97,7 @@ Result<void> join_gemv(std::int64_t group, const std::string& module, TensorPart
   return {};
 }
 
-Result<void> join_marlin(std::int64_t group, const std::string& module, TensorParts& parts) {
+Result<void> join_awq_marlin(std::int64_t group, const std::string& module, TensorParts& parts) {
   MarlinMatrix matrix{.group = group};
   LATHE_TRY(matrix.codes, parts.of_type(module + ".qweight", "I32"));
   LATHE_TRY(matrix.scales, parts.floating(module + ".scales"));
@@ -111,7 +111,7 @@ constexpr std::array kPackings = {
     Packing{.name = "gemm", .join = join_gemm},
     Packing{.name = "gemv", .join = join_gemv<false>},
     Packing{.name = "gemv_fast", .join = join_gemv<true>},
-    Packing{.name = "marlin", .has_zeros = false, .join = join_marlin},
+    Packing{.name = "marlin", .has_zeros = false, .join = join_awq_marlin},
 };
 
 /// Reads the packing from `version`, or from the names that newer tools use; "llm-awq" is the packing of the program of that
@@ -141,10 +141,10 @@ struct Awq {
   std::int64_t group = -1;  ///< weights of a row that share a scale; -1: all weights of the row
 };
 
-Result<Awq> read_config(JsonFieldReader& config) {
+Result<Awq> read_awq_config(JsonFieldReader& config) {
   const std::int64_t bits = integer_of(config, "bits", "w_bit", 1, 16);
-  const std::int64_t group = integer_of(config, "group_size", "q_group_size", -1, kMaxGroup);
-  if (bits != kBits) config.unmet(fmt::format("codes of {} bits (bits)", bits));
+  const std::int64_t group = integer_of(config, "group_size", "q_group_size", -1, kAwqMaxGroup);
+  if (bits != kAwqBits) config.unmet(fmt::format("codes of {} bits (bits)", bits));
   if (group == 0) config.fault("group_size", "got 0, expected -1 or a positive number");
   const Packing* packing = read_packing(config);
   const bool has_zeros = config.boolean_or("zero_point", packing == nullptr || packing->has_zeros);
@@ -156,13 +156,13 @@ Result<Awq> read_config(JsonFieldReader& config) {
   if (const Json* dynamic = config.object("dynamic"); dynamic != nullptr && !dynamic->empty()) {
     config.unmet("other settings for some modules (dynamic)");
   }
-  config.note_unknown_keys(kMeaningless);
+  config.note_unknown_keys(kAwqMeaningless);
   LATHE_TRY_VOID(config.finish());
   return Awq{packing, group};
 }
 
-Result<void> join(JsonFieldReader& config, TensorParts& parts) {
-  LATHE_TRY(const Awq awq, read_config(config));
+Result<void> join_awq(JsonFieldReader& config, TensorParts& parts) {
+  LATHE_TRY(const Awq awq, read_awq_config(config));
   for (const std::string& module : parts.modules_with(".qweight"))
     LATHE_TRY_VOID(awq.packing->join(awq.group, module, parts));
   return {};
@@ -170,6 +170,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-extern constexpr QuantizationScheme kAwqScheme{.method = "awq", .file = "quant_config.json", .join = join};
+extern constexpr QuantizationScheme kAwqScheme{.method = "awq", .file = "quant_config.json", .join = join_awq};
 
 }  // namespace lathe::engine

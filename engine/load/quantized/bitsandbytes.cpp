@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 
 #include "engine/base/checked_math.h"
@@ -18,17 +17,17 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxBlock = 1 << 20, kCodesOf8Bits = 256, kCodesOf4Bits = 16;
 // Outlier threshold of LLM.int8() and of the weight format llm_int8.
 constexpr double kThreshold = 6;
 constexpr std::string_view kState = ".weight.quant_state.bitsandbytes__";
 
-constexpr std::array<std::string_view, 10> kMeaningless = {"load_in_4bit",           "load_in_8bit",
-                                                           "_load_in_4bit",          "_load_in_8bit",
-                                                           "llm_int8_skip_modules",  "bnb_4bit_compute_dtype",
-                                                           "bnb_4bit_quant_storage", "llm_int8_enable_fp32_cpu_offload",
-                                                           "bnb_4bit_quant_type",    "bnb_4bit_use_double_quant"};
+constexpr std::array<std::string_view, 10> kBitsandbytesMeaningless = {
+    "load_in_4bit",           "load_in_8bit",
+    "_load_in_4bit",          "_load_in_8bit",
+    "llm_int8_skip_modules",  "bnb_4bit_compute_dtype",
+    "bnb_4bit_quant_storage", "llm_int8_enable_fp32_cpu_offload",
+    "bnb_4bit_quant_type",    "bnb_4bit_use_double_quant"};
 constexpr std::array<std::string_view, 3> kMeaninglessOfState = {"quant_type", "dtype", "nested_dtype"};
 
 /// The quant_state of a matrix. `block`: weights that share a scale; `nested_block`: scales that share a nested scale.
@@ -150,18 +149,19 @@ Result<void> join_8bit(const std::string& module, double threshold, TensorParts&
   if (order != nullptr && (order->bytes.size() != 1 || order->bytes[0] != std::byte{0})) {
     return parts.refuse(*order, "codes in another order than row by row are not supported");
   }
-  LATHE_TRY(CodedTensor coded,
-            coded_of({.kind = CodeEncoding::llm_int8, .codes = codes, .scales = scales, .block = {1, kAll}}, parts));
+  LATHE_TRY(
+      CodedTensor coded,
+      coded_of({.kind = CodeEncoding::llm_int8, .codes = codes, .scales = scales, .block = {1, ScaleBlock::kAll}}, parts));
   if (threshold != kThreshold) coded.formats.clear();
   parts.join(module + ".weight", std::move(coded), {codes, scales, order});
   return {};
 }
 
-Result<void> join(JsonFieldReader& config, TensorParts& parts) {
+Result<void> join_bitsandbytes(JsonFieldReader& config, TensorParts& parts) {
   const double threshold = config.number_or("llm_int8_threshold", kThreshold, 0, 1e9);
   if (config.boolean_or("llm_int8_has_fp16_weight", false))
     config.unmet("16-bit weights in addition to the codes (llm_int8_has_fp16_weight)");
-  config.note_unknown_keys(kMeaningless);
+  config.note_unknown_keys(kBitsandbytesMeaningless);
   LATHE_TRY_VOID(config.finish());
   for (const std::string_view kind : {"nf4", "fp4"}) {
     const std::string ending = std::string(kState) + std::string(kind);
@@ -175,6 +175,6 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-extern constexpr QuantizationScheme kBitsandbytesScheme{.method = "bitsandbytes", .file = "", .join = join};
+extern constexpr QuantizationScheme kBitsandbytesScheme{.method = "bitsandbytes", .file = "", .join = join_bitsandbytes};
 
 }  // namespace lathe::engine

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "engine/load/matrices/byte_matrix.h"
@@ -20,18 +19,17 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-constexpr int kWordBits = 32;
+constexpr int kPackedWordBits = 32;
 constexpr std::string_view kMarlin24 = "marlin-24";
 
-constexpr std::array<std::string_view, 8> kMeaningless = {"quantization_status",
-                                                          "ignore",
-                                                          "global_compression_ratio",
-                                                          "version",
-                                                          "kv_cache_scheme",
-                                                          "run_compressed",
-                                                          "model",
-                                                          "recipe"};
+constexpr std::array<std::string_view, 8> kSchemeMeaningless = {"quantization_status",
+                                                                "ignore",
+                                                                "global_compression_ratio",
+                                                                "version",
+                                                                "kv_cache_scheme",
+                                                                "run_compressed",
+                                                                "model",
+                                                                "recipe"};
 constexpr std::array<std::string_view, 2> kMeaninglessOfGroups = {"targets", "input_activations"};
 constexpr std::array<std::string_view, 5> kMeaninglessOfWeights = {"observer", "observer_kwargs", "scale_dtype", "zp_dtype",
                                                                    "actorder"};
@@ -42,7 +40,7 @@ struct Scheme {
   bool meets_bytes = false;  ///< activations are quantized to 8 bits
   int bits = 8;
   ScaleBlock block{};
-  int per_word() const { return kWordBits / bits; }
+  int per_word() const { return kPackedWordBits / bits; }
   std::uint32_t mask() const { return (1U << bits) - 1; }
 };
 
@@ -51,9 +49,9 @@ void read_block(JsonFieldReader& weights, Scheme& scheme) {
   const std::string strategy = weights.text_or("strategy", group > 0 ? "group" : "tensor");
   const std::vector<double> sizes = weights.numbers("block_structure", 2, 1, 1 << 20);
   if (strategy == "tensor") {
-    scheme.block = {kAll, kAll};
+    scheme.block = {ScaleBlock::kAll, ScaleBlock::kAll};
   } else if (strategy == "channel" || (strategy == "group" && group == -1)) {
-    scheme.block = {1, kAll};
+    scheme.block = {1, ScaleBlock::kAll};
   } else if (strategy == "group" && group > 0) {
     scheme.block = {1, group};
   } else if (strategy == "block" && sizes.size() == 2) {
@@ -83,7 +81,7 @@ Result<Scheme> read_weights(const Json& json, const std::string& where, const st
   if (scheme.is_marlin && !scheme.is_symmetric) weights.unmet("zero points in marlin-24 (symmetric)");
   if (scheme.is_marlin && scheme.is_ordered) weights.unmet("activation order in marlin-24 (actorder)");
   if (scheme.is_marlin && scheme.block.rows != 1) weights.unmet("scales that rows share in marlin-24 (strategy)");
-  if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != kAll) {
+  if (scheme.is_packed && scheme.block.rows > 1 && scheme.block.rows != ScaleBlock::kAll) {
     weights.unmet(fmt::format("packed codes with scales of blocks (strategy block, block_structure [{}, {}])",
                               scheme.block.rows, scheme.block.columns));
   }
@@ -119,7 +117,7 @@ bool is_known_format(const std::string& format) {
 }
 
 /// Reads the one scheme that all groups must share: groups with different schemes would need matching by module names.
-Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
+Result<Scheme> read_scheme(JsonFieldReader& config, const std::string& where) {
   const std::string format = config.text_or("format", "dense");
   const Json* groups = config.object("config_groups");
   if (!is_known_format(format)) config.unmet(fmt::format("the format \"{:.32}\" (format)", format));
@@ -132,7 +130,7 @@ Result<Scheme> read_config(JsonFieldReader& config, const std::string& where) {
     config.unmet("transforms of activations (transform_config)");
   }
   if (groups == nullptr || groups->empty()) config.fault("config_groups", "missing: what is quantized, and how");
-  config.note_unknown_keys(kMeaningless);
+  config.note_unknown_keys(kSchemeMeaningless);
   LATHE_TRY_VOID(config.finish());
   std::optional<Scheme> scheme;
   const Json& first = *groups->begin();
@@ -239,8 +237,8 @@ Result<void> join_packed(const Scheme& scheme, const std::string& module, Tensor
   return {};
 }
 
-Result<void> join_marlin(const Scheme& scheme, const std::string& module, TensorParts& parts) {
-  MarlinMatrix matrix{.bits = scheme.bits, .group = scheme.block.columns == kAll ? -1 : scheme.block.columns};
+Result<void> join_marlin_24(const Scheme& scheme, const std::string& module, TensorParts& parts) {
+  MarlinMatrix matrix{.bits = scheme.bits, .group = scheme.block.columns == ScaleBlock::kAll ? -1 : scheme.block.columns};
   LATHE_TRY(matrix.codes, parts.of_type(module + ".weight_packed", "I32"));
   LATHE_TRY(matrix.scales, parts.floating(module + ".scale_packed"));
   LATHE_TRY(matrix.places, parts.of_type(module + ".meta", "I16"));
@@ -268,9 +266,9 @@ Result<void> join_bytes(const Scheme& scheme, const std::string& module, TensorP
   return {};
 }
 
-Result<void> join(JsonFieldReader& config, TensorParts& parts) {
-  LATHE_TRY(const Scheme scheme, read_config(config, config.file()));
-  const auto join_one = scheme.is_marlin ? join_marlin : scheme.is_packed ? join_packed : join_bytes;
+Result<void> join_compressed_tensors(JsonFieldReader& config, TensorParts& parts) {
+  LATHE_TRY(const Scheme scheme, read_scheme(config, config.file()));
+  const auto join_one = scheme.is_marlin ? join_marlin_24 : scheme.is_packed ? join_packed : join_bytes;
   for (const std::string& module : parts.modules_with(scheme.is_packed ? ".weight_packed" : ".weight_scale")) {
     LATHE_TRY_VOID(join_one(scheme, module, parts));
   }
@@ -279,6 +277,7 @@ Result<void> join(JsonFieldReader& config, TensorParts& parts) {
 
 }  // namespace
 
-extern constexpr QuantizationScheme kCompressedTensorsScheme{.method = "compressed-tensors", .file = "", .join = join};
+extern constexpr QuantizationScheme kCompressedTensorsScheme{
+    .method = "compressed-tensors", .file = "", .join = join_compressed_tensors};
 
 }  // namespace lathe::engine

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 #include "engine/load/matrices/byte_matrix.h"
@@ -16,10 +15,9 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kScale = ".weight_scale", kBlockScale = ".weight_scale_inv";
-constexpr std::array<std::string_view, 6> kMeaningless = {"ignored_layers",      "modules_to_not_convert", "scale_fmt",
-                                                          "activation_scale_ub", "kv_cache_scheme",        "dequantize"};
+constexpr std::array<std::string_view, 6> kFp8Meaningless = {"ignored_layers",      "modules_to_not_convert", "scale_fmt",
+                                                             "activation_scale_ub", "kv_cache_scheme",        "dequantize"};
 
 Result<void> join_all(const ScaleBlock& block, std::string_view ending, TensorParts& parts) {
   for (const std::string& module : parts.modules_with(ending)) {
@@ -27,7 +25,7 @@ Result<void> join_all(const ScaleBlock& block, std::string_view ending, TensorPa
     LATHE_TRY(const StoredTensor* scales, parts.floating(module + std::string(ending)));
     const StoredTensor* unused = parts.find(module + ".input_scale");
     ScaleBlock of_module = block;
-    if (block.rows == kAll && numbers_in(*scales).n != 1) of_module.rows = 1;
+    if (block.rows == ScaleBlock::kAll && numbers_in(*scales).n != 1) of_module.rows = 1;
     LATHE_TRY(CodedTensor coded,
               coded_of({.kind = CodeEncoding::e4m3, .codes = codes, .scales = scales, .block = of_module}, parts));
     parts.join(module + ".weight", std::move(coded), {codes, scales, unused});
@@ -45,22 +43,22 @@ std::optional<ScaleBlock> read_block(JsonFieldReader& config) {
   return ScaleBlock{static_cast<std::int64_t>(sizes.front()), static_cast<std::int64_t>(sizes.back())};
 }
 
-Result<void> join(JsonFieldReader& config, TensorParts& parts) {
+Result<void> join_fp8(JsonFieldReader& config, TensorParts& parts) {
   const std::string activations = config.text_or("activation_scheme", "dynamic");
   if (activations != "dynamic" && activations != "static") {
     config.unmet(fmt::format("another scaling of activations (activation_scheme {:.32})", activations));
   }
   if (config.text_or("fmt", "e4m3") != "e4m3") config.unmet("other number formats than e4m3 (fmt)");
   const auto block = read_block(config);
-  config.note_unknown_keys(kMeaningless);
+  config.note_unknown_keys(kFp8Meaningless);
   LATHE_TRY_VOID(config.finish());
   if (block) return join_all(*block, kBlockScale, parts);
-  return join_all({kAll, kAll}, kScale, parts);
+  return join_all({ScaleBlock::kAll, ScaleBlock::kAll}, kScale, parts);
 }
 
 }  // namespace
 
-extern constexpr QuantizationScheme kFp8Scheme{.method = "fp8", .file = "", .join = join};
-extern constexpr QuantizationScheme kFbgemmFp8Scheme{.method = "fbgemm_fp8", .file = "", .join = join};
+extern constexpr QuantizationScheme kFp8Scheme{.method = "fp8", .file = "", .join = join_fp8};
+extern constexpr QuantizationScheme kFbgemmFp8Scheme{.method = "fbgemm_fp8", .file = "", .join = join_fp8};
 
 }  // namespace lathe::engine

@@ -16,11 +16,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kWordBits = 32;
-constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
+constexpr int kGptqWordBits = 32;
+constexpr std::int64_t kGptqMaxGroup = std::int64_t{1} << 31;
 
 // Keys about how a checkpoint was made, and hints to other programs.
-constexpr auto kMeaningless = with_quantizer_notes(
+constexpr auto kGptqMeaningless = with_quantizer_notes(
     std::array<std::string_view, 10>{"model_file_base_name", "backend", "use_cuda_fp16", "use_exllama", "disable_exllama",
                                      "quantizer", "v2", "v2_alpha", "v2_memory_device", "parallel_packing"});
 
@@ -30,7 +30,7 @@ struct Gptq {
   int zero_offset = 1;      ///< added to stored zero points
   bool is_marlin = false;
   std::uint32_t mask() const { return (1U << bits) - 1; }
-  int per_word() const { return kWordBits / bits; }
+  int per_word() const { return kGptqWordBits / bits; }
 };
 
 /// Refuses rules with other settings. Rules that exclude modules ("-:name") need no reading, since such modules have
@@ -41,10 +41,10 @@ void check_dynamic(JsonFieldReader& config, const Json& json) {
   }
 }
 
-Result<Gptq> read_config(JsonFieldReader& config) {
+Result<Gptq> read_gptq_config(JsonFieldReader& config) {
   Gptq gptq;
   gptq.bits = static_cast<int>(config.integer("bits", 1, 16));
-  gptq.group = config.integer_or("group_size", -1, -1, kMaxGroup);
+  gptq.group = config.integer_or("group_size", -1, -1, kGptqMaxGroup);
   if (gptq.bits != 4 && gptq.bits != 8) config.unmet(fmt::format("codes of {} bits (bits)", gptq.bits));
   if (gptq.group == 0) config.fault("group_size", "got 0, expected -1 or a positive number");
   const std::string format = config.text_or("checkpoint_format", config.text_or("format", "gptq"));
@@ -58,7 +58,7 @@ Result<Gptq> read_config(JsonFieldReader& config) {
   if (gptq.is_marlin && !config.boolean_or("sym", true)) config.unmet("zero points in Marlin's tiles (sym)");
   if (config.text_or("pack_dtype", "int32") != "int32") config.unmet("words of another size (pack_dtype)");
   if (const Json* dynamic = config.object("dynamic")) check_dynamic(config, *dynamic);
-  config.note_unknown_keys(kMeaningless);
+  config.note_unknown_keys(kGptqMeaningless);
   LATHE_TRY_VOID(config.finish());
   return gptq;
 }
@@ -107,7 +107,7 @@ struct GptqMatrix {
   }
 };
 
-Result<void> join_module(const Gptq& gptq, const std::string& module, TensorParts& parts) {
+Result<void> join_gptq_module(const Gptq& gptq, const std::string& module, TensorParts& parts) {
   LATHE_TRY(const StoredTensor* qweight, parts.of_type(module + ".qweight", "I32"));
   LATHE_TRY(const StoredTensor* qzeros, parts.of_type(module + ".qzeros", "I32"));
   LATHE_TRY(const StoredTensor* scales, parts.floating(module + ".scales"));
@@ -142,7 +142,7 @@ Result<void> join_module(const Gptq& gptq, const std::string& module, TensorPart
   return {};
 }
 
-Result<void> join_marlin(const Gptq& gptq, const std::string& module, TensorParts& parts) {
+Result<void> join_gptq_marlin(const Gptq& gptq, const std::string& module, TensorParts& parts) {
   MarlinMatrix matrix{.group = gptq.group};
   LATHE_TRY(matrix.codes, parts.of_type(module + ".B", "I32"));
   LATHE_TRY(matrix.scales, parts.floating(module + ".s"));
@@ -152,23 +152,23 @@ Result<void> join_marlin(const Gptq& gptq, const std::string& module, TensorPart
   return {};
 }
 
-Result<void> join(JsonFieldReader& config, TensorParts& parts) {
+Result<void> join_gptq(JsonFieldReader& config, TensorParts& parts) {
   const bool is_ordered = config.boolean_or("desc_act", false);
-  LATHE_TRY(const Gptq gptq, read_config(config));
+  LATHE_TRY(const Gptq gptq, read_gptq_config(config));
   if (gptq.is_marlin) {
-    for (const std::string& module : parts.modules_with(".B")) LATHE_TRY_VOID(join_marlin(gptq, module, parts));
+    for (const std::string& module : parts.modules_with(".B")) LATHE_TRY_VOID(join_gptq_marlin(gptq, module, parts));
     return {};
   }
   for (const std::string& module : parts.modules_with(".qweight")) {
     // Without g_idx every weight would get a wrong scale.
     if (is_ordered) LATHE_TRY_VOID(parts.of_type(module + ".g_idx", "I32"));
-    LATHE_TRY_VOID(join_module(gptq, module, parts));
+    LATHE_TRY_VOID(join_gptq_module(gptq, module, parts));
   }
   return {};
 }
 
 }  // namespace
 
-extern constexpr QuantizationScheme kGptqScheme{.method = "gptq", .file = "quantize_config.json", .join = join};
+extern constexpr QuantizationScheme kGptqScheme{.method = "gptq", .file = "quantize_config.json", .join = join_gptq};
 
 }  // namespace lathe::engine

@@ -13,9 +13,9 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
-constexpr std::array<std::string_view, 2> kMeaningless = {"modules_to_not_convert", "dequantize"};
+constexpr std::array<std::string_view, 2> kMxfp4Meaningless = {"modules_to_not_convert", "dequantize"};
 
-Result<void> join_module(const std::string& module, TensorParts& parts) {
+Result<void> join_mxfp4_module(const std::string& module, TensorParts& parts) {
   LATHE_TRY(const StoredTensor* blocks, parts.of_type(module + std::string(kBlocks), "U8"));
   LATHE_TRY(const StoredTensor* scales, parts.of_type(module + std::string(kScales), "U8"));
   const std::vector<std::int64_t>& shape = blocks->shape;
@@ -29,15 +29,15 @@ Result<void> join_module(const std::string& module, TensorParts& parts) {
   return {};
 }
 
-Result<void> join(JsonFieldReader& config, TensorParts& parts) {
-  config.note_unknown_keys(kMeaningless);
+Result<void> join_mxfp4(JsonFieldReader& config, TensorParts& parts) {
+  config.note_unknown_keys(kMxfp4Meaningless);
   LATHE_TRY_VOID(config.finish());
-  for (const std::string& module : parts.modules_with(kBlocks)) LATHE_TRY_VOID(join_module(module, parts));
+  for (const std::string& module : parts.modules_with(kBlocks)) LATHE_TRY_VOID(join_mxfp4_module(module, parts));
   return {};
 }
 
 }  // namespace
 
-extern constexpr QuantizationScheme kMxfp4Scheme{.method = "mxfp4", .file = "", .join = join};
+extern constexpr QuantizationScheme kMxfp4Scheme{.method = "mxfp4", .file = "", .join = join_mxfp4};
 
 }  // namespace lathe::engine

@@ -8,11 +8,11 @@ namespace lathe::engine {
 namespace {
 
 // GGUF files have separate tensors for Q, K and V.
-constexpr auto kTensors =
+constexpr auto kBaichuanTensors =
     joined(kLlamaEnds, kLlamaNorms, kLlamaMlp, std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.W_pack.weight"}},
            kLlamaAttention);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_baichuan_config(ConfigReader& reader, ModelConfig& config) {
   // No key names the 13B's ALiBi, so its width decides; its context length has another key.
   const bool is_13b = reader.integer_or("hidden_size", 0, 0, kMaxWidth) == 5120;
   read_sizes(reader, config, {.n_positions = 4096},
@@ -34,9 +34,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kBaichuan{
     .name = "BaichuanForCausalLM",
     .model_type = "baichuan",
-    .tensors = kTensors,
+    .tensors = kBaichuanTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_baichuan_config,
 };
 
 }  // namespace lathe::engine

@@ -6,9 +6,9 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kPrefixes = {NamePrefix{}, NamePrefix{"bert."}};
+constexpr std::array kBertPrefixes = {NamePrefix{}, NamePrefix{"bert."}};
 
-void read_config(ConfigReader& reader, ModelConfig& config) { read_bert_parts(reader, config, 0); }
+void read_bert_config(ConfigReader& reader, ModelConfig& config) { read_bert_parts(reader, config, 0); }
 
 }  // namespace
 
@@ -17,8 +17,8 @@ extern constexpr Architecture kBert{
     .model_type = "bert",
     .tensors = kBertTensors,
     .ignored_suffixes = kBertIgnored,
-    .prefixes = kPrefixes,
-    .read_config = read_config,
+    .prefixes = kBertPrefixes,
+    .read_config = read_bert_config,
 };
 
 }  // namespace lathe::engine

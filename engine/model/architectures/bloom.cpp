@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kBloomTensors = {
     TensorName{WeightRole::embedding, "word_embeddings.weight"},
     TensorName{WeightRole::embedding_norm, "word_embeddings_layernorm.weight"},
     TensorName{WeightRole::embedding_norm_bias, "word_embeddings_layernorm.bias"},
@@ -27,7 +27,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_bloom_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true},
              {.hidden = reader.has("n_embed") ? "n_embed" : "hidden_size",
               .inner = "",
@@ -52,10 +52,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kBloom{
     .name = "BloomForCausalLM",
     .model_type = "bloom",
-    .tensors = kTensors,
+    .tensors = kBloomTensors,
     .ignored_suffixes = {},
     .prefixes = kTransformerPrefixes,
-    .read_config = read_config,
+    .read_config = read_bloom_config,
 };
 
 }  // namespace lathe::engine

@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_cohere_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 8192, .tied_embeddings = true});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5, false);
   config.ropes = {read_rope(reader,
@@ -27,7 +27,7 @@ extern constexpr Architecture kCohere{
     .model_type = "cohere",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_cohere_config,
 };
 
 }  // namespace lathe::engine

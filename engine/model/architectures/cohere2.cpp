@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_cohere2_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 8192, .tied_embeddings = true});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5, false);
   config.ropes = {read_rope(reader, {.rotary_dim = config.head_dim, .style = kernels::RopeStyle::interleaved},
@@ -28,7 +28,7 @@ extern constexpr Architecture kCohere2{
     .model_type = "cohere2",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_cohere2_config,
 };
 
 }  // namespace lathe::engine

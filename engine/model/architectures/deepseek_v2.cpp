@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_deepseek_v2_config(ConfigReader& reader, ModelConfig& config) {
   read_deepseek_parts(reader, config, {.n_positions = 2048, .n_experts = 64, .top_k = 6, .n_shared = 2});
   // transformers ignores this key; the family's own code does not.
   if (reader.boolean_or("norm_topk_prob", false)) reader.unmet("expert weights that add up to 1 (norm_topk_prob)");
@@ -26,7 +26,7 @@ extern constexpr Architecture kDeepseekV2{
     .model_type = "deepseek_v2",
     .tensors = kDeepseekTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_deepseek_v2_config,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_deepseek_v3_config(ConfigReader& reader, ModelConfig& config) {
   read_deepseek_parts(reader, config,
                       {.n_positions = 4096, .n_experts = 256, .top_k = 8, .n_shared = 1, .n_dense = 3, .expert_scale = 2.5});
   read_sigmoid_router(reader, config, 8, 4);
@@ -19,7 +19,7 @@ extern constexpr Architecture kDeepseekV3{
     .model_type = "deepseek_v3",
     .tensors = kDeepseekTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_deepseek_v3_config,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_exaone4_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.rms_norm_eps = 1e-5});
   config.norm_place = NormPlace::behind;
   norm_queries(config, QkNorm::head);
@@ -26,7 +26,7 @@ extern constexpr Architecture kExaone4{
     .model_type = "exaone4",
     .tensors = kNormsBehindTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_exaone4_config,
 };
 
 }  // namespace lathe::engine

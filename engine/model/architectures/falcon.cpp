@@ -9,7 +9,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kFalconTensors = {
     TensorName{WeightRole::embedding, "word_embeddings.weight"},
     TensorName{WeightRole::attention_norm, "h.{}.input_layernorm.weight"},
     TensorName{WeightRole::attention_norm, "h.{}.ln_attn.weight"},
@@ -32,9 +32,9 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
-constexpr std::array<std::string_view, 3> kOtherNames = {"RWForCausalLM", "RefinedWeb", "RefinedWebModel"};
+constexpr std::array<std::string_view, 3> kFalconOtherNames = {"RWForCausalLM", "RefinedWeb", "RefinedWebModel"};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_falcon_config(ConfigReader& reader, ModelConfig& config) {
   // The first files name the model RefinedWeb, and have a key for KV heads only if the architecture is the new one.
   const bool has_old_kv_heads = reader.has("n_head_kv") && !reader.has("num_kv_heads");
   const bool is_new = reader.boolean_or("new_decoder_architecture", has_old_kv_heads);
@@ -71,11 +71,11 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kFalcon{
     .name = "FalconForCausalLM",
     .model_type = "falcon",
-    .tensors = kTensors,
+    .tensors = kFalconTensors,
     .ignored_suffixes = {},
     .prefixes = kTransformerPrefixes,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_falcon_config,
+    .other_names = kFalconOtherNames,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gemma_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.head_dim = 256, .n_positions = 8192, .tied_embeddings = true});
   read_gemma_parts(reader, config);
   read_whole_rope(reader, config);
@@ -19,7 +19,7 @@ extern constexpr Architecture kGemma{
     .model_type = "gemma",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_gemma_config,
 };
 
 }  // namespace lathe::engine

@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gemma2_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 4, .head_dim = 256, .n_positions = 8192, .tied_embeddings = true});
   read_gemma_parts(reader, config);
   read_gemma_scores(reader, config, {.attention = 50, .logits = 30});
@@ -25,7 +25,7 @@ extern constexpr Architecture kGemma2{
     .model_type = "gemma2",
     .tensors = kGemma2Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_gemma2_config,
 };
 
 }  // namespace lathe::engine

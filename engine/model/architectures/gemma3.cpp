@@ -16,7 +16,7 @@ RopeConfig read_local_rope(ConfigReader& reader, const ModelConfig& config) {
   return {.theta = reader.number_or("rope_local_base_freq", 1e4, 1, 1e12), .rotary_dim = config.head_dim};
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gemma3_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 4, .head_dim = 256, .n_positions = 131072, .tied_embeddings = true});
   read_gemma_parts(reader, config);
   read_gemma_scores(reader, config, {});
@@ -38,7 +38,7 @@ extern constexpr Architecture kGemma3{
     .model_type = "gemma3_text",
     .tensors = kGemma2Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_gemma3_config,
 };
 
 }  // namespace lathe::engine

@@ -5,14 +5,14 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors =
+constexpr auto kGlm4Tensors =
     joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
            std::array{TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
                       TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"},
                       TensorName{WeightRole::attention_out_norm, "layers.{}.post_self_attn_layernorm.weight"},
                       TensorName{WeightRole::mlp_out_norm, "layers.{}.post_mlp_layernorm.weight"}});
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_glm4_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .head_dim = 128, .n_positions = 131072});
   read_rms_norm(reader, config, 1.5625e-7);
   read_partial_rope(reader, config, {.factor = 0.5, .style = kernels::RopeStyle::interleaved, .may_be_odd = true});
@@ -26,9 +26,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGlm4{
     .name = "Glm4ForCausalLM",
     .model_type = "glm4",
-    .tensors = kTensors,
+    .tensors = kGlm4Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_glm4_config,
 };
 
 }  // namespace lathe::engine

@@ -6,9 +6,10 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kDeepseekExperts, kFusedExperts);
+constexpr auto kGlm4MoeTensors =
+    joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kDeepseekExperts, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_glm4_moe_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
   read_rms_norm(reader, config, 1e-5);
   read_partial_rope(reader, config, {.factor = 0.5, .may_be_odd = true});
@@ -24,9 +25,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGlm4Moe{
     .name = "Glm4MoeForCausalLM",
     .model_type = "glm4_moe",
-    .tensors = kTensors,
+    .tensors = kGlm4MoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_glm4_moe_config,
 };
 
 }  // namespace lathe::engine

@@ -6,9 +6,10 @@
 namespace lathe::engine {
 namespace {
 
-constexpr LatentConfig kLatent{.kv_rank = 512, .q_rank = 768, .qk_nope_head_dim = 192, .qk_rope_head_dim = 64, .v_dim = 256};
+constexpr LatentConfig kGlm4MoeLiteLatent{
+    .kv_rank = 512, .q_rank = 768, .qk_nope_head_dim = 192, .qk_rope_head_dim = 64, .v_dim = 256};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_glm4_moe_lite_config(ConfigReader& reader, ModelConfig& config) {
   read_deepseek_parts(reader, config,
                       {.n_positions = 202752,
                        .n_experts = 64,
@@ -17,7 +18,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
                        .n_dense = 1,
                        .expert_scale = 1.8,
                        .rms_norm_eps = 1e-5,
-                       .latent = kLatent});
+                       .latent = kGlm4MoeLiteLatent});
   read_sigmoid_router(reader, config, 1, 1);
 }
 
@@ -28,7 +29,7 @@ extern constexpr Architecture kGlm4MoeLite{
     .model_type = "glm4_moe_lite",
     .tensors = kDeepseekTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_glm4_moe_lite_config,
 };
 
 }  // namespace lathe::engine

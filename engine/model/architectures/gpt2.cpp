@@ -6,7 +6,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr auto kTransposed = TensorLayout::transposed;
-constexpr std::array kTensors = {
+constexpr std::array kGpt2Tensors = {
     TensorName{WeightRole::embedding, "wte.weight"},
     TensorName{WeightRole::positions, "wpe.weight"},
     TensorName{WeightRole::attention_norm, "h.{}.ln_1.weight"},
@@ -27,9 +27,9 @@ constexpr std::array kTensors = {
 };
 
 // Masks that older versions of transformers saved.
-constexpr std::array<std::string_view, 2> kIgnored = {".attn.bias", ".attn.masked_bias"};
+constexpr std::array<std::string_view, 2> kGpt2Ignored = {".attn.bias", ".attn.masked_bias"};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gpt2_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(
       reader, config, {.n_positions = 1024, .tied_embeddings = true},
       {.hidden = "n_embd", .inner = "", .layers = "n_layer", .heads = "n_head", .kv_heads = "", .positions = "n_positions"});
@@ -51,10 +51,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGpt2{
     .name = "GPT2LMHeadModel",
     .model_type = "gpt2",
-    .tensors = kTensors,
-    .ignored_suffixes = kIgnored,
+    .tensors = kGpt2Tensors,
+    .ignored_suffixes = kGpt2Ignored,
     .prefixes = kTransformerPrefixes,
-    .read_config = read_config,
+    .read_config = read_gpt2_config,
 };
 
 }  // namespace lathe::engine

@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kGptNeoXTensors = {
     TensorName{WeightRole::embedding, "embed_in.weight"},
     TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
     TensorName{WeightRole::attention_norm_bias, "layers.{}.input_layernorm.bias"},
@@ -25,11 +25,12 @@ constexpr std::array kTensors = {
 };
 
 // Masks and frequencies that older versions of transformers saved.
-constexpr std::array<std::string_view, 3> kIgnored = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"};
+constexpr std::array<std::string_view, 3> kGptNeoXIgnored = {".attention.bias", ".attention.masked_bias",
+                                                             ".rotary_emb.inv_freq"};
 
-constexpr std::array kPrefixes = {NamePrefix{"gpt_neox."}, NamePrefix{}};
+constexpr std::array kGptNeoXPrefixes = {NamePrefix{"gpt_neox."}, NamePrefix{}};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gpt_neox_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {}, {.kv_heads = ""});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
   config.activation = read_activation(reader, "hidden_act", "gelu");
@@ -48,10 +49,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGptNeoX{
     .name = "GPTNeoXForCausalLM",
     .model_type = "gpt_neox",
-    .tensors = kTensors,
-    .ignored_suffixes = kIgnored,
-    .prefixes = kPrefixes,
-    .read_config = read_config,
+    .tensors = kGptNeoXTensors,
+    .ignored_suffixes = kGptNeoXIgnored,
+    .prefixes = kGptNeoXPrefixes,
+    .read_config = read_gpt_neox_config,
 };
 
 }  // namespace lathe::engine

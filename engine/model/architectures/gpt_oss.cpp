@@ -10,7 +10,7 @@ namespace {
 // Constants of the kernels' clamped SiLU.
 constexpr double kAlpha = 1.702, kLimit = 7;
 
-constexpr auto kTensors = joined(
+constexpr auto kGptOssTensors = joined(
     kLlamaEnds, kLlamaNorms, kLlamaAttention,
     std::array{
         TensorName{WeightRole::sinks, "layers.{}.self_attn.sinks"},
@@ -40,7 +40,7 @@ RopeConfig read_stretched_rope(ConfigReader& reader, const ModelConfig& config) 
   return rope;
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gpt_oss_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .head_dim = 64, .n_positions = 131072});
   read_rms_norm(reader, config, 1e-5);
   config.ropes = {read_stretched_rope(reader, config)};
@@ -67,9 +67,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGptOss{
     .name = "GptOssForCausalLM",
     .model_type = "gpt_oss",
-    .tensors = kTensors,
+    .tensors = kGptOssTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_gpt_oss_config,
 };
 
 }  // namespace lathe::engine

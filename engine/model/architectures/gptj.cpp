@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kGptJTensors = {
     TensorName{WeightRole::embedding, "wte.weight"},
     TensorName{WeightRole::q, "h.{}.attn.q_proj.weight"},
     TensorName{WeightRole::k, "h.{}.attn.k_proj.weight"},
@@ -26,9 +26,9 @@ constexpr std::array kTensors = {
 };
 
 // Masks that older versions of transformers saved.
-constexpr std::array<std::string_view, 2> kIgnored = {".attn.bias", ".attn.masked_bias"};
+constexpr std::array<std::string_view, 2> kGptJIgnored = {".attn.bias", ".attn.masked_bias"};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_gptj_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(
       reader, config, {},
       {.hidden = "n_embd", .inner = "", .layers = "n_layer", .heads = "n_head", .kv_heads = "", .positions = "n_positions"});
@@ -51,10 +51,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGptJ{
     .name = "GPTJForCausalLM",
     .model_type = "gptj",
-    .tensors = kTensors,
-    .ignored_suffixes = kIgnored,
+    .tensors = kGptJTensors,
+    .ignored_suffixes = kGptJIgnored,
     .prefixes = kTransformerPrefixes,
-    .read_config = read_config,
+    .read_config = read_gptj_config,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_granite_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config);
   read_llama_biases(reader, config);
   read_granite_factors(reader, config);
@@ -19,7 +19,7 @@ extern constexpr Architecture kGranite{
     .model_type = "granite",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_granite_config,
 };
 
 }  // namespace lathe::engine

@@ -10,9 +10,10 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
-                                 std::array{TensorName{WeightRole::gate_up, "layers.{}.shared_mlp.input_linear.weight"},
-                                            TensorName{WeightRole::down, "layers.{}.shared_mlp.output_linear.weight"}});
+constexpr auto kGranite4Tensors =
+    joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
+           std::array{TensorName{WeightRole::gate_up, "layers.{}.shared_mlp.input_linear.weight"},
+                      TensorName{WeightRole::down, "layers.{}.shared_mlp.output_linear.weight"}});
 
 /// Published files and newer versions of transformers have two names for each kind of layer. Without a list all layers are
 /// recurrent.
@@ -24,7 +25,7 @@ bool has_recurrent_layers(ConfigReader& reader) {
          });
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_granite4_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {}, {.inner = "shared_intermediate_size"});
   read_rms_norm(reader, config, 1e-6);
   config.activation = read_activation(reader, "hidden_act", "silu");
@@ -47,9 +48,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kGranite4{
     .name = "GraniteMoeHybridForCausalLM",
     .model_type = "granitemoehybrid",
-    .tensors = kTensors,
+    .tensors = kGranite4Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_granite4_config,
 };
 
 }  // namespace lathe::engine

@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kInternLm2Tensors = {
     TensorName{WeightRole::embedding, "tok_embeddings.weight"},
     TensorName{WeightRole::attention_norm, "layers.{}.attention_norm.weight"},
     TensorName{WeightRole::qkv, "layers.{}.attention.wqkv.weight", TensorLayout::kv_groups},
@@ -27,7 +27,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "output.weight"},
 };
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_internlm2_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config);
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("bias", true);
 }
@@ -37,9 +37,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kInternLm2{
     .name = "InternLM2ForCausalLM",
     .model_type = "internlm2",
-    .tensors = kTensors,
+    .tensors = kInternLm2Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_internlm2_config,
 };
 
 }  // namespace lathe::engine

@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_llama_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config);
   read_llama_biases(reader, config);
 }
@@ -17,7 +17,7 @@ extern constexpr Architecture kLlama{
     .model_type = "llama",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_llama_config,
 };
 
 }  // namespace lathe::engine

@@ -6,14 +6,14 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors =
+constexpr auto kMiniMaxM2Tensors =
     joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts,
            std::array{TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"},
                       TensorName{WeightRole::score_correction_bias, "layers.{}.block_sparse_moe.e_score_correction_bias"},
                       TensorName{WeightRole::score_correction_bias, "layers.{}.mlp.e_score_correction_bias"}},
            kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_minimax_m2_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .head_dim = 128, .n_positions = 196608});
   read_rms_norm(reader, config, 1e-6);
   // Published files give the size of the part, transformers its factor.
@@ -34,9 +34,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kMiniMaxM2{
     .name = "MiniMaxM2ForCausalLM",
     .model_type = "minimax_m2",
-    .tensors = kTensors,
+    .tensors = kMiniMaxM2Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_minimax_m2_config,
 };
 
 }  // namespace lathe::engine

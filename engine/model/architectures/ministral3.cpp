@@ -26,7 +26,7 @@ void read_rope_and_growth(ConfigReader& reader, ModelConfig& config) {
   read_query_growth(reader, rope);
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_ministral3_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .head_dim = 128, .n_positions = 262144, .rms_norm_eps = 1e-5});
   read_rope_and_growth(reader, config);
   const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
@@ -40,7 +40,7 @@ extern constexpr Architecture kMinistral3{
     .model_type = "ministral3",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_ministral3_config,
 };
 
 }  // namespace lathe::engine

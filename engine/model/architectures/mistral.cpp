@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_mistral_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
   // An absent sliding_window means the one of the first release; an explicit null means none.
   const std::int64_t window =
@@ -14,7 +14,7 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
 }
 
-constexpr std::array<std::string_view, 2> kOtherNames = {"MinistralForCausalLM", "ministral"};
+constexpr std::array<std::string_view, 2> kMistralOtherNames = {"MinistralForCausalLM", "ministral"};
 
 }  // namespace
 
@@ -23,8 +23,8 @@ extern constexpr Architecture kMistral{
     .model_type = "mistral",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
-    .other_names = kOtherNames,
+    .read_config = read_mistral_config,
+    .other_names = kMistralOtherNames,
 };
 
 }  // namespace lathe::engine

@@ -6,12 +6,17 @@
 namespace lathe::engine {
 namespace {
 
-constexpr LatentConfig kLatent{.kv_rank = 256, .q_rank = 1024, .qk_nope_head_dim = 64, .qk_rope_head_dim = 64, .v_dim = 128};
+constexpr LatentConfig kMistral4Latent{
+    .kv_rank = 256, .q_rank = 1024, .qk_nope_head_dim = 64, .qk_rope_head_dim = 64, .v_dim = 128};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
-  read_deepseek_parts(
-      reader, config,
-      {.n_positions = 1048576, .n_experts = 128, .top_k = 4, .n_shared = 1, .rms_norm_eps = 1e-6, .latent = kLatent});
+void read_mistral4_config(ConfigReader& reader, ModelConfig& config) {
+  read_deepseek_parts(reader, config,
+                      {.n_positions = 1048576,
+                       .n_experts = 128,
+                       .top_k = 4,
+                       .n_shared = 1,
+                       .rms_norm_eps = 1e-6,
+                       .latent = kMistral4Latent});
   read_expert_groups(reader, config, 1, 1);
   config.moe.group_score = GroupScore::best_two;
   config.moe.normalises = reader.boolean_or("norm_topk_prob", true);
@@ -34,7 +39,7 @@ extern constexpr Architecture kMistral4{
     .model_type = "mistral4",
     .tensors = kDeepseekTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_mistral4_config,
 };
 
 }  // namespace lathe::engine

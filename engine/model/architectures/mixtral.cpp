@@ -5,10 +5,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts,
-                                 std::array{TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"}}, kFusedExperts);
+constexpr auto kMixtralTensors =
+    joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kMixtralExperts,
+           std::array{TensorName{WeightRole::router, "layers.{}.mlp.gate.weight"}}, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_mixtral_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .n_positions = 131072, .rms_norm_eps = 1e-5, .rope_theta = 1e6});
   const std::int64_t window = reader.integer_or("sliding_window", 0, 0, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t) { return window > 0; });
@@ -21,9 +22,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kMixtral{
     .name = "MixtralForCausalLM",
     .model_type = "mixtral",
-    .tensors = kTensors,
+    .tensors = kMixtralTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_mixtral_config,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kMptTensors = {
     TensorName{WeightRole::embedding, "wte.weight"},
     TensorName{WeightRole::attention_norm, "blocks.{}.norm_1.weight"},
     TensorName{WeightRole::qkv, "blocks.{}.attn.Wqkv.weight"},
@@ -18,7 +18,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_mpt_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true},
              {.hidden = "d_model",
               .inner = "",
@@ -44,10 +44,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kMpt{
     .name = "MptForCausalLM",
     .model_type = "mpt",
-    .tensors = kTensors,
+    .tensors = kMptTensors,
     .ignored_suffixes = {},
     .prefixes = kTransformerPrefixes,
-    .read_config = read_config,
+    .read_config = read_mpt_config,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_olmo2_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.rms_norm_eps = 1e-5});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   config.norm_place = NormPlace::behind;
@@ -20,7 +20,7 @@ extern constexpr Architecture kOlmo2{
     .model_type = "olmo2",
     .tensors = kNormsBehindTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_olmo2_config,
 };
 
 }  // namespace lathe::engine

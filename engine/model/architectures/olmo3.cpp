@@ -15,7 +15,7 @@ RopeConfig read_local_rope(ConfigReader& reader, const ModelConfig& config, doub
   return {.theta = theta, .rotary_dim = config.head_dim};
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_olmo3_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 2048});
   read_rms_norm(reader, config, 1e-5);
   config.activation = read_activation(reader, "hidden_act", "silu");
@@ -38,7 +38,7 @@ extern constexpr Architecture kOlmo3{
     .model_type = "olmo3",
     .tensors = kNormsBehindTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_olmo3_config,
 };
 
 }  // namespace lathe::engine

@@ -6,7 +6,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kOptTensors = {
     TensorName{WeightRole::embedding, "embed_tokens.weight"},
     TensorName{WeightRole::positions, "embed_positions.weight"},
     TensorName{WeightRole::embedding_in, "project_in.weight"},
@@ -32,9 +32,9 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head, "lm_head.weight"},
 };
 
-constexpr std::array kPrefixes = {NamePrefix{"model.decoder."}, NamePrefix{"decoder."}};
+constexpr std::array kOptPrefixes = {NamePrefix{"model.decoder."}, NamePrefix{"decoder."}};
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_opt_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.tied_embeddings = true}, {.inner = "ffn_dim", .kv_heads = ""});
   config.norm = {.kind = kernels::NormKind::layer, .eps = 1e-5, .has_bias = true};  // transformers reads no key for eps
   config.activation = read_activation(reader, "activation_function", "relu");
@@ -55,10 +55,10 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kOpt{
     .name = "OPTForCausalLM",
     .model_type = "opt",
-    .tensors = kTensors,
+    .tensors = kOptTensors,
     .ignored_suffixes = {},
-    .prefixes = kPrefixes,
-    .read_config = read_config,
+    .prefixes = kOptPrefixes,
+    .read_config = read_opt_config,
 };
 
 }  // namespace lathe::engine

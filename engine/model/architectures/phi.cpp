@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::array kTensors = {
+constexpr std::array kPhiTensors = {
     TensorName{WeightRole::embedding, "embed_tokens.weight"},
     TensorName{WeightRole::attention_norm, "layers.{}.input_layernorm.weight"},
     TensorName{WeightRole::attention_norm_bias, "layers.{}.input_layernorm.bias"},
@@ -31,7 +31,7 @@ constexpr std::array kTensors = {
     TensorName{WeightRole::head_bias, "lm_head.bias"},
 };
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_phi_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config);
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
   read_partial_rope(reader, config, {.factor = 0.5});
@@ -49,9 +49,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kPhi{
     .name = "PhiForCausalLM",
     .model_type = "phi",
-    .tensors = kTensors,
+    .tensors = kPhiTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_phi_config,
 };
 
 }  // namespace lathe::engine

@@ -6,13 +6,13 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms,
-                                 std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.qkv_proj.weight"},
-                                            TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"},
-                                            TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
-                                            TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"}});
+constexpr auto kPhi3Tensors = joined(kLlamaEnds, kLlamaNorms,
+                                     std::array{TensorName{WeightRole::qkv, "layers.{}.self_attn.qkv_proj.weight"},
+                                                TensorName{WeightRole::o, "layers.{}.self_attn.o_proj.weight"},
+                                                TensorName{WeightRole::gate_up, "layers.{}.mlp.gate_up_proj.weight"},
+                                                TensorName{WeightRole::down, "layers.{}.mlp.down_proj.weight"}});
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_phi3_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_rms_norm(reader, config, 1e-5);
   read_partial_rope(reader, config, {.may_be_odd = true, .old_context = 4096});
@@ -26,9 +26,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kPhi3{
     .name = "Phi3ForCausalLM",
     .model_type = "phi3",
-    .tensors = kTensors,
+    .tensors = kPhi3Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_phi3_config,
 };
 
 }  // namespace lathe::engine

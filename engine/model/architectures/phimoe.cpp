@@ -7,11 +7,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors =
+constexpr auto kPhiMoeTensors =
     joined(kLlamaEnds, std::array{TensorName{WeightRole::head_bias, "lm_head.bias"}}, kLlamaNorms, kLlamaAttention,
            kMixtralExperts, std::array{TensorName{WeightRole::router, "layers.{}.mlp.router.weight"}}, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_phimoe_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 8, .n_positions = 131072});
   read_layer_norm(reader, config, "rms_norm_eps", 1e-5);  // a layer norm, in spite of the key's name
   read_whole_rope(reader, config, 1e6);
@@ -30,9 +30,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kPhiMoe{
     .name = "PhimoeForCausalLM",
     .model_type = "phimoe",
-    .tensors = kTensors,
+    .tensors = kPhiMoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_phimoe_config,
 };
 
 }  // namespace lathe::engine

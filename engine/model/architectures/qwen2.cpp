@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen2_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_positions = 32768});
   config.qkv_bias = true;
   read_upper_windows(reader, config);
@@ -18,7 +18,7 @@ extern constexpr Architecture kQwen2{
     .model_type = "qwen2",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_qwen2_config,
 };
 
 }  // namespace lathe::engine

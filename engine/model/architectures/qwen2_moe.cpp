@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
+constexpr auto kQwen2MoeTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
 
 /// Sets windows in every second layer below `max_window_layers`. Qwen 2 reads the same keys otherwise.
 void read_lower_windows(ConfigReader& reader, ModelConfig& config) {
@@ -16,7 +16,7 @@ void read_lower_windows(ConfigReader& reader, ModelConfig& config) {
                [&](std::int64_t layer) { return slides && layer % 2 == 0 && layer < end; });
 }
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen2_moe_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_positions = 32768});
   config.qkv_bias = reader.boolean_or("qkv_bias", true);
   read_lower_windows(reader, config);
@@ -32,9 +32,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kQwen2Moe{
     .name = "Qwen2MoeForCausalLM",
     .model_type = "qwen2_moe",
-    .tensors = kTensors,
+    .tensors = kQwen2MoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_qwen2_moe_config,
 };
 
 }  // namespace lathe::engine

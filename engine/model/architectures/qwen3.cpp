@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen3_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.head_dim = 128, .n_positions = 32768});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   read_upper_windows(reader, config);
@@ -19,7 +19,7 @@ extern constexpr Architecture kQwen3{
     .model_type = "qwen3",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_qwen3_config,
 };
 
 }  // namespace lathe::engine

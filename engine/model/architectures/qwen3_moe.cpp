@@ -5,9 +5,9 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
+constexpr auto kQwen3MoeTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention, kLlamaMlp, kQwenExperts, kFusedExperts);
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_qwen3_moe_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 4, .n_positions = 32768});
   config.qkv_bias = config.attention_out_bias = reader.boolean_or("attention_bias", false);
   norm_queries(config, QkNorm::head);
@@ -24,9 +24,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kQwen3Moe{
     .name = "Qwen3MoeForCausalLM",
     .model_type = "qwen3_moe",
-    .tensors = kTensors,
+    .tensors = kQwen3MoeTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_qwen3_moe_config,
 };
 
 }  // namespace lathe::engine

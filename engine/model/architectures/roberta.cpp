@@ -6,11 +6,11 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_roberta_config(ConfigReader& reader, ModelConfig& config) {
   read_bert_parts(reader, config, reader.integer_or("pad_token_id", 1, 0, kMaxVocab) + 1);
 }
 
-constexpr std::array kPrefixes = {NamePrefix{}, NamePrefix{"roberta."}};
+constexpr std::array kRobertaPrefixes = {NamePrefix{}, NamePrefix{"roberta."}};
 
 }  // namespace
 
@@ -19,8 +19,8 @@ extern constexpr Architecture kRoberta{
     .model_type = "roberta",
     .tensors = kBertTensors,
     .ignored_suffixes = kBertIgnored,
-    .prefixes = kPrefixes,
-    .read_config = read_config,
+    .prefixes = kRobertaPrefixes,
+    .read_config = read_roberta_config,
 };
 
 extern constexpr Architecture kXlmRoberta{
@@ -28,8 +28,8 @@ extern constexpr Architecture kXlmRoberta{
     .model_type = "xlm-roberta",
     .tensors = kBertTensors,
     .ignored_suffixes = kBertIgnored,
-    .prefixes = kPrefixes,
-    .read_config = read_config,
+    .prefixes = kRobertaPrefixes,
+    .read_config = read_roberta_config,
 };
 
 }  // namespace lathe::engine

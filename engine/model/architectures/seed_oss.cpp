@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_seed_oss_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 8, .head_dim = 128});
   config.qkv_bias = reader.boolean_or("attention_bias", true);
   config.attention_out_bias = reader.boolean_or("attention_out_bias", false);
@@ -19,7 +19,7 @@ extern constexpr Architecture kSeedOss{
     .model_type = "seed_oss",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_seed_oss_config,
 };
 
 }  // namespace lathe::engine

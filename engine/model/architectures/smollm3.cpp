@@ -5,7 +5,7 @@
 namespace lathe::engine {
 namespace {
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_smollm3_config(ConfigReader& reader, ModelConfig& config) {
   read_llama_parts(reader, config, {.n_kv_heads = 4, .n_positions = 32768, .tied_embeddings = true, .rope_theta = 2e6});
   read_llama_biases(reader, config);
   const std::int64_t interval = reader.integer_or("no_rope_layer_interval", 4, 1, kMaxLayers);
@@ -27,7 +27,7 @@ extern constexpr Architecture kSmolLm3{
     .model_type = "smollm3",
     .tensors = kLlamaTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_smollm3_config,
 };
 
 }  // namespace lathe::engine

@@ -6,11 +6,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(
+constexpr auto kStableLmTensors = joined(
     kLlamaTensors, std::array{TensorName{WeightRole::q_head_norm, "layers.{}.self_attn.q_layernorm.norms.{}.weight"},
                               TensorName{WeightRole::k_head_norm, "layers.{}.self_attn.k_layernorm.norms.{}.weight"}});
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_stablelm_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_positions = 4096});
   read_layer_norm(reader, config, "layer_norm_eps", 1e-5);
   read_partial_rope(reader, config, {.factor = 0.25});
@@ -28,9 +28,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kStableLm{
     .name = "StableLmForCausalLM",
     .model_type = "stablelm",
-    .tensors = kTensors,
+    .tensors = kStableLmTensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_stablelm_config,
 };
 
 }  // namespace lathe::engine

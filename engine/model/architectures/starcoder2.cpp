@@ -5,13 +5,13 @@
 namespace lathe::engine {
 namespace {
 
-constexpr auto kTensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
-                                 std::array{TensorName{WeightRole::up, "layers.{}.mlp.c_fc.weight"},
-                                            TensorName{WeightRole::up_bias, "layers.{}.mlp.c_fc.bias"},
-                                            TensorName{WeightRole::down, "layers.{}.mlp.c_proj.weight"},
-                                            TensorName{WeightRole::down_bias, "layers.{}.mlp.c_proj.bias"}});
+constexpr auto kStarCoder2Tensors = joined(kLlamaEnds, kLlamaNorms, kLlamaAttention,
+                                           std::array{TensorName{WeightRole::up, "layers.{}.mlp.c_fc.weight"},
+                                                      TensorName{WeightRole::up_bias, "layers.{}.mlp.c_fc.bias"},
+                                                      TensorName{WeightRole::down, "layers.{}.mlp.c_proj.weight"},
+                                                      TensorName{WeightRole::down_bias, "layers.{}.mlp.c_proj.bias"}});
 
-void read_config(ConfigReader& reader, ModelConfig& config) {
+void read_starcoder2_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 2, .n_positions = 4096, .tied_embeddings = true});
   read_layer_norm(reader, config, "norm_epsilon", 1e-5);
   read_whole_rope(reader, config);
@@ -27,9 +27,9 @@ void read_config(ConfigReader& reader, ModelConfig& config) {
 extern constexpr Architecture kStarCoder2{
     .name = "Starcoder2ForCausalLM",
     .model_type = "starcoder2",
-    .tensors = kTensors,
+    .tensors = kStarCoder2Tensors,
     .ignored_suffixes = kSavedAngles,
-    .read_config = read_config,
+    .read_config = read_starcoder2_config,
 };
 
 }  // namespace lathe::engine

@@ -12,7 +12,7 @@ using kernels::TensorView;
 namespace {
 
 LinearShape head_shape(const ModelConfig& config) { return {config.vocab_size, config.embedding_size, config.head_bias}; }
-LinearShape out_shape(const ModelConfig& config) { return {config.embedding_size, config.hidden_size, false}; }
+LinearShape projection_shape(const ModelConfig& config) { return {config.embedding_size, config.hidden_size, false}; }
 bool projects_back(const ModelConfig& config) { return config.has_head && config.projects_embeddings(); }
 
 /// Bytes of all layers. Layers of one kind take the same, so that each kind is planned once: a model may have thousands of
@@ -58,7 +58,7 @@ Decoder::Decoder(const ModelConfig& config, const WeightStorage& storage)
     layers_.emplace_back(storage.of_layer(std::ssize(layers_)), config, layer);
   }
   if (config.has_final_norm) final_norm_ = NormLayer(config.norm, config.hidden_size);
-  if (projects_back(config)) embedding_out_.emplace(storage.head, out_shape(config));
+  if (projects_back(config)) embedding_out_.emplace(storage.head, projection_shape(config));
   if (config.has_head) head_.emplace(storage.head, head_shape(config));
 }
 

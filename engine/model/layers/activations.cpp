@@ -23,13 +23,13 @@ enum class Place : std::uint8_t {
   host
 };
 
-struct Part {
-  TensorView StepBuffers::* view;
+struct BufferPart {
+  TensorView StepBuffers::*view;
   std::int64_t n_rows, width;
   Place place = Place::device;
 };
 
-std::array<Part, 20> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<BufferPart, 20> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
   const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;
@@ -56,14 +56,14 @@ std::array<Part, 20> parts_of(const ModelConfig& config, std::int64_t max_rows, 
 }
 
 /// Each part begins on a cache line, relative to the memory that it is in.
-std::int64_t bytes_of(const Part& part) {
+std::int64_t bytes_of(const BufferPart& part) {
   constexpr std::int64_t kLine = 64;
   return (part.n_rows * part.width * static_cast<std::int64_t>(sizeof(float)) + kLine - 1) / kLine * kLine;
 }
 
-std::int64_t bytes_of(std::span<const Part> parts, Place place) {
+std::int64_t bytes_of(std::span<const BufferPart> parts, Place place) {
   std::int64_t sum = 0;
-  for (const Part& part : parts) sum += part.place == place ? bytes_of(part) : 0;
+  for (const BufferPart& part : parts) sum += part.place == place ? bytes_of(part) : 0;
   return sum;
 }
 
@@ -85,7 +85,7 @@ Result<Activations> Activations::create(kernels::Backend& backend, const ModelCo
   activations.host_.resize(static_cast<std::size_t>(bytes_of(parts, Place::host)));
   std::array<std::byte*, 3> next = {static_cast<std::byte*>(activations.device_.data()),
                                     static_cast<std::byte*>(activations.shared_.data()), activations.host_.data()};
-  for (const Part& part : parts) {
+  for (const BufferPart& part : parts) {
     std::byte*& begin = next[static_cast<std::size_t>(part.place)];
     activations.whole_.*part.view = TensorView(begin, Dtype::f32, {part.n_rows, part.width});
     begin += bytes_of(part);

@@ -27,7 +27,9 @@ LinearShape k_of_head_shape(const ModelConfig& config) {
   return {config.latent.kv_rank, config.latent.qk_nope_head_dim, false};
 }
 LinearShape v_of_head_shape(const ModelConfig& config) { return {config.latent.v_dim, config.latent.kv_rank, false}; }
-LinearShape out_shape(const ModelConfig& config) { return {config.hidden_size, config.o_size(), config.attention_out_bias}; }
+LinearShape latent_out_shape(const ModelConfig& config) {
+  return {config.hidden_size, config.o_size(), config.attention_out_bias};
+}
 
 /// Transposes [n, k] to [k, n] in f32, in `memory`.
 TensorView transposed(Backend& backend, const TensorView& source, std::vector<float>& memory) {
@@ -49,7 +51,7 @@ LatentAttention::LatentAttention(WeightFormat format, const ModelConfig& config)
     : kv_norm_(kShortNorm, config.latent.kv_rank),
       q_(format, q_shape(config)),
       kv_a_proj_(format, kv_a_proj_shape(config)),
-      out_(format, out_shape(config)) {
+      out_(format, latent_out_shape(config)) {
   if (config.latent.q_rank > 0) {
     q_a_proj_.emplace(format, q_a_proj_shape(config));
     q_norm_ = NormLayer(kShortNorm, config.latent.q_rank);

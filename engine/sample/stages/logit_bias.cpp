@@ -5,9 +5,9 @@
 namespace lathe::engine {
 namespace {
 
-bool applies(const SampleInput& input) { return !input.params->logit_bias.empty(); }
+bool logit_bias_applies(const SampleInput& input) { return !input.params->logit_bias.empty(); }
 
-void apply(SampleState& state) {
+void apply_logit_bias(SampleState& state) {
   const std::span<float> logits = state.input.logits;
   for (const auto& [id, bias] : state.input.params->logit_bias) {
     if (id >= 0 && static_cast<std::size_t>(id) < logits.size()) logits[id] += bias;
@@ -17,6 +17,6 @@ void apply(SampleState& state) {
 }  // namespace
 
 extern constexpr SampleStage kLogitBiasStage = {
-    .name = "logit_bias", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+    .name = "logit_bias", .phase = StagePhase::logits, .applies = logit_bias_applies, .apply = apply_logit_bias};
 
 }  // namespace lathe::engine

@@ -7,9 +7,9 @@
 namespace lathe::engine {
 namespace {
 
-bool applies(const SampleInput& input) { return input.params->min_p > 0.0; }
+bool min_p_applies(const SampleInput& input) { return input.params->min_p > 0.0; }
 
-void apply(SampleState& state) {
+void apply_min_p(SampleState& state) {
   const auto bar = static_cast<float>(state.best + std::log(state.input.params->min_p));
   const std::span<const float> logits = state.candidate_logits();
   state.narrow([&](std::size_t i) { return logits[i] >= bar; });
@@ -18,6 +18,6 @@ void apply(SampleState& state) {
 }  // namespace
 
 extern constexpr SampleStage kMinPStage = {
-    .name = "min_p", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+    .name = "min_p", .phase = StagePhase::candidates, .applies = min_p_applies, .apply = apply_min_p};
 
 }  // namespace lathe::engine

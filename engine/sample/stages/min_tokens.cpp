@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-bool applies(const SampleInput& input) {
+bool min_tokens_applies(const SampleInput& input) {
   return static_cast<std::int64_t>(input.output_token_ids.size()) < input.params->min_tokens;
 }
 
@@ -17,7 +17,7 @@ void mask(std::span<const std::int32_t> ids, std::span<float> logits) {
   }
 }
 
-void apply(SampleState& state) {
+void apply_min_tokens(SampleState& state) {
   mask(state.input.eos_ids, state.input.logits);
   mask(state.input.params->stop_token_ids, state.input.logits);
 }
@@ -25,6 +25,6 @@ void apply(SampleState& state) {
 }  // namespace
 
 extern constexpr SampleStage kMinTokensStage = {
-    .name = "min_tokens", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+    .name = "min_tokens", .phase = StagePhase::logits, .applies = min_tokens_applies, .apply = apply_min_tokens};
 
 }  // namespace lathe::engine

@@ -5,11 +5,11 @@
 namespace lathe::engine {
 namespace {
 
-bool applies(const SampleInput& input) {
+bool output_penalties_applies(const SampleInput& input) {
   return input.params->presence_penalty != 0.0 || input.params->frequency_penalty != 0.0;
 }
 
-void apply(SampleState& state) {
+void apply_output_penalties(SampleState& state) {
   const std::span<float> logits = state.input.logits;
   const auto presence = static_cast<float>(state.input.params->presence_penalty);
   const auto frequency = static_cast<float>(state.input.params->frequency_penalty);
@@ -28,7 +28,9 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-extern constexpr SampleStage kOutputPenaltiesStage = {
-    .name = "presence_penalty, frequency_penalty", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+extern constexpr SampleStage kOutputPenaltiesStage = {.name = "presence_penalty, frequency_penalty",
+                                                      .phase = StagePhase::logits,
+                                                      .applies = output_penalties_applies,
+                                                      .apply = apply_output_penalties};
 
 }  // namespace lathe::engine

@@ -6,9 +6,9 @@
 namespace lathe::engine {
 namespace {
 
-bool applies(const SampleInput& input) { return input.params->repetition_penalty != 1.0; }
+bool repetition_penalty_applies(const SampleInput& input) { return input.params->repetition_penalty != 1.0; }
 
-void apply(SampleState& state) {
+void apply_repetition_penalty(SampleState& state) {
   const std::span<float> logits = state.input.logits;
   const auto penalty = static_cast<float>(state.input.params->repetition_penalty);
   auto& seen = state.scratch.counts;  // all zero between uses
@@ -29,7 +29,9 @@ void apply(SampleState& state) {
 
 }  // namespace
 
-extern constexpr SampleStage kRepetitionPenaltyStage = {
-    .name = "repetition_penalty", .phase = StagePhase::logits, .applies = applies, .apply = apply};
+extern constexpr SampleStage kRepetitionPenaltyStage = {.name = "repetition_penalty",
+                                                        .phase = StagePhase::logits,
+                                                        .applies = repetition_penalty_applies,
+                                                        .apply = apply_repetition_penalty};
 
 }  // namespace lathe::engine

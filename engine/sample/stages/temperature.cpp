@@ -9,9 +9,9 @@ namespace {
 
 constexpr double kLowestTemperature = 0.01;  // below this temperature f32 logits overflow
 
-bool applies(const SampleInput& input) { return input.params->temperature != 1.0; }
+bool temperature_applies(const SampleInput& input) { return input.params->temperature != 1.0; }
 
-void apply(SampleState& state) {
+void apply_temperature(SampleState& state) {
   const auto scale = static_cast<float>(1.0 / std::max(state.input.params->temperature, kLowestTemperature));
   for (float& logit : state.input.logits) logit *= scale;
   state.best *= scale;
@@ -20,6 +20,6 @@ void apply(SampleState& state) {
 }  // namespace
 
 extern constexpr SampleStage kTemperatureStage = {
-    .name = "temperature", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+    .name = "temperature", .phase = StagePhase::candidates, .applies = temperature_applies, .apply = apply_temperature};
 
 }  // namespace lathe::engine

@@ -11,7 +11,7 @@ namespace {
 // A divisor of the row's size: if k is above n / 16, selecting the k-th value is cheaper than a heap of k.
 constexpr std::size_t kHeapShare = 16;
 
-bool applies(const SampleInput& input) {
+bool top_k_applies(const SampleInput& input) {
   return input.params->top_k > 0 && static_cast<std::size_t>(input.params->top_k) < input.logits.size();
 }
 
@@ -46,7 +46,7 @@ void keep_by_heap(SampleState& state, std::size_t k) {
   });
 }
 
-void apply(SampleState& state) {
+void apply_top_k(SampleState& state) {
   const auto k = static_cast<std::size_t>(state.input.params->top_k);
   const std::size_t n = state.candidate_logits().size();
   if (k >= n) return;
@@ -60,6 +60,6 @@ void apply(SampleState& state) {
 }  // namespace
 
 extern constexpr SampleStage kTopKStage = {
-    .name = "top_k", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+    .name = "top_k", .phase = StagePhase::candidates, .applies = top_k_applies, .apply = apply_top_k};
 
 }  // namespace lathe::engine

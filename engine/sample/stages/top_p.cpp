@@ -20,7 +20,7 @@ std::size_t bucket_of(float logit, float best) {
   return distance < static_cast<float>(kBuckets - 1) ? static_cast<std::size_t>(distance) : kBuckets - 1;
 }
 
-bool applies(const SampleInput& input) { return input.params->top_p < 1.0; }
+bool top_p_applies(const SampleInput& input) { return input.params->top_p < 1.0; }
 
 /// Sorts the ids of one bucket, best first, and drops those that follow once `mass` is reached.
 void cut_bucket(std::vector<std::int32_t>& members, std::span<const float> logits, std::span<const float> weights,
@@ -33,7 +33,7 @@ void cut_bucket(std::vector<std::int32_t>& members, std::span<const float> logit
   std::sort(members.begin(), members.end());
 }
 
-void apply(SampleState& state) {
+void apply_top_p(SampleState& state) {
   const std::span<const float> logits = state.candidate_logits();
   auto& weights = state.scratch.selection;
   weights.resize(logits.size());
@@ -64,6 +64,6 @@ void apply(SampleState& state) {
 }  // namespace
 
 extern constexpr SampleStage kTopPStage = {
-    .name = "top_p", .phase = StagePhase::candidates, .applies = applies, .apply = apply};
+    .name = "top_p", .phase = StagePhase::candidates, .applies = top_p_applies, .apply = apply_top_p};
 
 }  // namespace lathe::engine

@@ -10,7 +10,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::size_t kMaxBlockBytes = 16u << 20;
-constexpr std::size_t kMaxBorderBytes = 4096;
+constexpr std::size_t kMaxCallBorderBytes = 4096;
 constexpr CallFormat kNoFormat = {.name = {}, .telltales = {}, .begins = {}, .wraps = {}, .bare = {}, .end = {}};
 
 std::vector<std::string_view> outer_markers(const CallFormat& format) {
@@ -216,7 +216,7 @@ void CallScanner::decide(bool is_code) {
 }
 
 void CallScanner::add_border(std::string_view text) {
-  if (border_.size() + text.size() > kMaxBorderBytes) return add_content(text);
+  if (border_.size() + text.size() > kMaxCallBorderBytes) return add_content(text);
   border_ += text;
 }
 

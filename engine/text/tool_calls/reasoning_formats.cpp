@@ -8,7 +8,7 @@ namespace {
 
 // THE TABLE of reasoning formats, a row for each, in the order in which telltales are looked for. openai_gptoss is read by
 // harmony_parser.
-constexpr std::array kFormats = {
+constexpr std::array kReasoningRows = {
     ReasoningFormat{"openai_gptoss", {"<|channel|>", "<|message|>"}, {}, {}, {}},
     ReasoningFormat{"gemma4", {"<|channel>thought"}, {"<|channel>thought\n"}, {"<channel|>"}, {}},
     ReasoningFormat{"mistral", {"[THINK]"}, {"[THINK]"}, {"[/THINK]"}, {}},
@@ -42,7 +42,7 @@ std::size_t last_of(std::string_view text, std::span<const std::string_view> mar
 
 }  // namespace
 
-std::span<const ReasoningFormat> reasoning_formats() { return kFormats; }
+std::span<const ReasoningFormat> reasoning_formats() { return kReasoningRows; }
 
 bool starts_in_reasoning(const ReasoningFormat& format, std::string_view prompt, bool goes_on) {
   const std::size_t begun = last_of(prompt, format.begins), ended = last_of(prompt, format.ends);

@@ -9,7 +9,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::size_t kMaxBorderBytes = 4096;
+constexpr std::size_t kMaxReasoningBorderBytes = 4096;
 
 }  // namespace
 
@@ -77,7 +77,8 @@ void ReasoningScanner::take_before(std::string_view marker) {
     border_.clear();
     return enter(is_begin(marker) ? State::inside : State::behind);
   }
-  if (border_.size() > kMaxBorderBytes || !std::all_of(plain_.begin(), plain_.end(), is_blank)) begin_behind_blanks();
+  if (border_.size() > kMaxReasoningBorderBytes || !std::all_of(plain_.begin(), plain_.end(), is_blank))
+    begin_behind_blanks();
 }
 
 void ReasoningScanner::begin_behind_blanks() {
@@ -129,7 +130,7 @@ void ReasoningScanner::push_quoted(char byte) {
     ticks_ = 0;
   }
   border_ += byte;
-  if (byte == '\n' || border_.size() > kMaxBorderBytes) decide(false);
+  if (byte == '\n' || border_.size() > kMaxReasoningBorderBytes) decide(false);
 }
 
 /// Decides about the marker in border_: it is text in a code span (`is_code`), or it ends the reasoning.

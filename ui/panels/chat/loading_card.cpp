@@ -13,7 +13,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHeight = 132, kPadding = 18;
+constexpr int kLoadingHeight = 132, kLoadingPadding = 18;
 
 /// Index of the shown phase. Calibrating, which most loads do not do, is shown as the begin of converting.
 int phase_place(engine::LoadPhase phase) {
@@ -31,9 +31,9 @@ int phase_place(engine::LoadPhase phase) {
 LoadingCard::LoadingCard(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {
   setObjectName(QStringLiteral("loading_card"));
   const Theme& theme = context.theme;
-  setFixedHeight(theme.px(kHeight));
+  setFixedHeight(theme.px(kLoadingHeight));
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(theme.px(kPadding), 0, theme.px(14), theme.px(13));
+  column->setContentsMargins(theme.px(kLoadingPadding), 0, theme.px(14), theme.px(13));
   column->addStretch(1);
   cancel_ = make_button(theme, QStringLiteral("loading_card.cancel"), tr("Cancel"), this, ButtonLook::plain, true);
   connect(cancel_, &QPushButton::clicked, context.actions[QStringLiteral("model.cancel")], &QAction::trigger);
@@ -41,7 +41,7 @@ LoadingCard::LoadingCard(const PanelContext& context, QWidget* parent) : QWidget
   refresh();
 }
 
-QSize LoadingCard::sizeHint() const { return {context_.theme.px(680), context_.theme.px(kHeight)}; }
+QSize LoadingCard::sizeHint() const { return {context_.theme.px(680), context_.theme.px(kLoadingHeight)}; }
 
 void LoadingCard::refresh() {
   const app::ModelStatus& status = context_.bridge.model_status();
@@ -61,7 +61,7 @@ void LoadingCard::paint_phases(QPainter& painter, int y) const {
   const Theme& theme = context_.theme;
   const Tokens& t = theme.tokens();
   const QString words[] = {tr("Map"), calibrates_ ? tr("Calibrate") : tr("Convert"), tr("Warm up")};
-  qreal x = theme.px(kPadding);
+  qreal x = theme.px(kLoadingPadding);
   const qreal side = theme.px(16);
   for (int i = 0; i < 3; ++i) {
     const QRectF disc(x, y, side, side);
@@ -95,7 +95,7 @@ void LoadingCard::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(t.border, 1));
   painter.setBrush(t.page);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme.px(8), theme.px(8));
-  const int left = theme.px(kPadding), right = width() - theme.px(kPadding);
+  const int left = theme.px(kLoadingPadding), right = width() - theme.px(kLoadingPadding);
   const QRectF head(left, theme.px(13), right - left, theme.px(22));
   painter.setFont(theme.font(14, QFont::DemiBold));
   painter.setPen(t.text);

@@ -10,7 +10,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHeight = 20, kDotMs = 350;
+constexpr int kFooterHeight = 20, kDotMs = 350;
 
 QString joined(const QStringList& parts) { return parts.join(QStringLiteral(" · ")); }
 
@@ -51,7 +51,7 @@ MessageFooter::MessageFooter(const Theme& theme, bool reduced_motion, QWidget* p
   });
 }
 
-QSize MessageFooter::sizeHint() const { return {theme_.px(300), theme_.px(kHeight)}; }
+QSize MessageFooter::sizeHint() const { return {theme_.px(300), theme_.px(kFooterHeight)}; }
 
 void MessageFooter::show_footer(const ReplyFooter& footer) {
   QStringList parts = footer.usage.n_completion_tokens > 0

@@ -9,7 +9,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kSide = 24, kPadding = 2;
+constexpr int kToolSide = 24, kToolPadding = 2;
 
 struct Tool {
   MessageTool tool;
@@ -37,12 +37,12 @@ constexpr Tool kTools[] = {
 MessageTools::MessageTools(const Theme& theme, const std::string& role, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("message.tools"));
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(theme.px(kPadding), theme.px(kPadding), theme.px(kPadding), theme.px(kPadding));
+  row->setContentsMargins(theme.px(kToolPadding), theme.px(kToolPadding), theme.px(kToolPadding), theme.px(kToolPadding));
   row->setSpacing(0);
   for (const Tool& tool : kTools) {
     if (tool.replies_only && role != "assistant") continue;
     auto* button = make_icon_button(theme, QStringLiteral("message.") + QLatin1String(tool.name), QLatin1String(tool.icon),
-                                    tr(tool.tip), this, kSide);
+                                    tr(tool.tip), this, kToolSide);
     button->setIconSize({theme.px(15), theme.px(15)});
     connect(button, &QToolButton::clicked, this, [this, what = tool.tool] { Q_EMIT used(what); });
     row->addWidget(button);
@@ -51,7 +51,7 @@ MessageTools::MessageTools(const Theme& theme, const std::string& role, QWidget*
 }
 
 QSize MessageTools::sizeHint() const {
-  return {theme_.px(n_buttons_ * kSide + 2 * kPadding), theme_.px(kSide + 2 * kPadding)};
+  return {theme_.px(n_buttons_ * kToolSide + 2 * kToolPadding), theme_.px(kToolSide + 2 * kToolPadding)};
 }
 
 void MessageTools::paintEvent(QPaintEvent*) {

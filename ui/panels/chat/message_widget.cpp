@@ -11,8 +11,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kInset = 14, kCardTop = 5, kCardBottom = 11, kHead = 26, kFooterGap = 8, kEditorRow = 36, kEditorMax = 360,
-              kReasoningGap = 6;
+constexpr int kInset = 14, kCardTop = 5, kCardBottom = 11, kMessageHead = 26, kFooterGap = 8, kEditorRow = 36,
+              kEditorMax = 360, kReasoningGap = 6;
 
 bool setting_is_on(app::Settings& settings, const char* key) {
   const engine::Json value = settings.get(key);
@@ -280,7 +280,7 @@ QRect MessageWidget::inner() const {
 int MessageWidget::height_for(int width) {
   const Theme& theme = context_.theme;
   const int inner_width = width - 2 * theme.px(kInset);
-  int height = theme.px(kCardTop) + theme.px(kHead) + (is_user() ? theme.px(kCardBottom) : theme.px(2));
+  int height = theme.px(kCardTop) + theme.px(kMessageHead) + (is_user() ? theme.px(kCardBottom) : theme.px(2));
   if (editor_ != nullptr) {
     const int lines = static_cast<int>(std::ceil(editor_->document()->size().height()));
     const int text = lines * QFontMetrics(editor_->font()).lineSpacing() + theme.px(20);
@@ -297,7 +297,7 @@ int MessageWidget::height_for(int width) {
 void MessageWidget::place() {
   const Theme& theme = context_.theme;
   const QRect box = inner();
-  int y = box.top() + theme.px(kHead);
+  int y = box.top() + theme.px(kMessageHead);
   if (editor_ != nullptr) {
     editor_->setGeometry(box.left(), y, box.width(), box.bottom() - y - theme.px(kEditorRow) + 1);
     editor_row_->setGeometry(box.left(), box.bottom() - theme.px(kEditorRow - 6), box.width(), theme.px(kEditorRow - 6));

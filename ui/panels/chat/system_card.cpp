@@ -15,7 +15,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kHead = 28, kEditor = 96;
+constexpr int kCardHead = 28, kEditor = 96;
 
 }  // namespace
 
@@ -103,7 +103,7 @@ void SystemCard::set_token_count(qint64 tokens) {
 }
 
 void SystemCard::mousePressEvent(QMouseEvent* event) {
-  if (event->position().y() <= context_.theme.px(kHead)) set_open(!open_);
+  if (event->position().y() <= context_.theme.px(kCardHead)) set_open(!open_);
 }
 
 void SystemCard::paintEvent(QPaintEvent*) {
@@ -114,7 +114,7 @@ void SystemCard::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(t.border, 1));
   painter.setBrush(t.page);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), theme.px(8), theme.px(8));
-  const QRect head(theme.px(32), 0, width() - theme.px(46), theme.px(kHead));
+  const QRect head(theme.px(32), 0, width() - theme.px(46), theme.px(kCardHead));
   paint_role(painter, theme, "system", head.left(), head);
   painter.setFont(theme.font(12));
   painter.setPen(t.text3);

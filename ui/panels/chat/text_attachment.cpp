@@ -13,7 +13,7 @@ namespace {
 
 constexpr qint64 kMostBytes = 256 << 10;
 
-QString translated(const char* text) { return QCoreApplication::translate("TextAttachment", text); }
+QString translated_attachment(const char* text) { return QCoreApplication::translate("TextAttachment", text); }
 
 /// The bytes as text; null if they are no text.
 QString decoded(const QByteArray& bytes) {
@@ -39,18 +39,18 @@ TextAttachment read_attachment(const QString& path) {
   const QFileInfo info(path);
   const QString name = info.fileName();
   if (info.isSymLink() && !info.exists())
-    return {{}, translated("%1 is a link to %2, which does not exist.").arg(name, info.symLinkTarget())};
-  if (!info.exists()) return {{}, translated("%1 does not exist.").arg(path)};
-  if (info.isDir()) return {{}, translated("%1 is a folder; only text files can be attached.").arg(name)};
+    return {{}, translated_attachment("%1 is a link to %2, which does not exist.").arg(name, info.symLinkTarget())};
+  if (!info.exists()) return {{}, translated_attachment("%1 does not exist.").arg(path)};
+  if (info.isDir()) return {{}, translated_attachment("%1 is a folder; only text files can be attached.").arg(name)};
   QFile file(path);
-  if (!info.isFile() || !file.open(QIODevice::ReadOnly)) return {{}, translated("%1 cannot be read.").arg(name)};
+  if (!info.isFile() || !file.open(QIODevice::ReadOnly)) return {{}, translated_attachment("%1 cannot be read.").arg(name)};
   const QByteArray bytes = file.read(kMostBytes + 1);
   if (bytes.size() > kMostBytes)
     return {{},
-            translated("%1 has %2 KiB; at most 256 KiB can be attached.")
+            translated_attachment("%1 has %2 KiB; at most 256 KiB can be attached.")
                 .arg(name, QLocale().toString((info.size() + 1023) >> 10))};
   QString text = decoded(bytes);
-  if (text.isNull()) return {{}, translated("%1 is not UTF-8 text.").arg(name)};
+  if (text.isNull()) return {{}, translated_attachment("%1 is not UTF-8 text.").arg(name)};
   text.replace(QLatin1String("\r\n"), QLatin1String("\n"));
   if (text.endsWith(QLatin1Char('\n'))) text.chop(1);
   const QString fence = fence_for(text);

@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kColumn = 720, kMargin = 17, kGap = 10, kFade = 16, kEnd = 14;
+constexpr int kTranscriptColumn = 720, kTranscriptMargin = 17, kTranscriptGap = 10, kFade = 16, kTranscriptEnd = 14;
 constexpr int kMostRounds = 4;  // a measured height can bring another row near the viewport
 
 /// A gradient from the colour of the page to transparent, under the pinned system prompt.
@@ -66,7 +66,7 @@ Transcript::Transcript(const PanelContext& context, QWidget* parent) : QAbstract
 }
 
 int Transcript::column_width(const Theme& theme, int page_width) {
-  return std::min(theme.px(kColumn), page_width - 2 * theme.px(kMargin));
+  return std::min(theme.px(kTranscriptColumn), page_width - 2 * theme.px(kTranscriptMargin));
 }
 
 /// True for messages with a row; a system prompt at the front is shown by the SystemCard.
@@ -184,12 +184,12 @@ void Transcript::relayout() {
   const auto anchor = std::find_if(rows_.begin(), rows_.end(), [top](const Row& row) { return row.y + row.height > top; });
   const int anchor_offset = anchor != rows_.end() ? top - anchor->y : 0;
   for (int round = 0; round < kMostRounds; ++round) {
-    int y = theme.px(kGap);
+    int y = theme.px(kTranscriptGap);
     for (Row& row : rows_) {
       row.y = y;
-      y += row.height + theme.px(kGap);
+      y += row.height + theme.px(kTranscriptGap);
     }
-    const int most = std::max(0, y + theme.px(kEnd - kGap) - viewport()->height());
+    const int most = std::max(0, y + theme.px(kTranscriptEnd - kTranscriptGap) - viewport()->height());
     verticalScrollBar()->setPageStep(viewport()->height());
     verticalScrollBar()->setRange(0, most);
     top = std::clamp(follow_ ? most : anchor != rows_.end() ? anchor->y + anchor_offset : top, 0, most);

@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kColumn = 680;
+constexpr int kWelcomeColumn = 680;
 
 struct Sample {
   const char* name;
@@ -72,7 +72,7 @@ Welcome::Welcome(const PanelContext& context, QWidget* parent) : QWidget(parent)
   auto* outer = new QHBoxLayout(this);
   outer->setContentsMargins(theme.px(20), 0, theme.px(20), 0);
   column_ = new QWidget(this);
-  column_->setMaximumWidth(theme.px(kColumn));
+  column_->setMaximumWidth(theme.px(kWelcomeColumn));
   outer->addStretch(1);
   outer->addWidget(column_, 1000);
   outer->addStretch(1);

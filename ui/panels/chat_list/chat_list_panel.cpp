@@ -18,12 +18,14 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRow = 46, kSearchAfterMs = 150;
+constexpr int kChatRow = 46, kSearchAfterMs = 150;
 
-class RowDelegate final : public QStyledItemDelegate {
+class ChatRowDelegate final : public QStyledItemDelegate {
  public:
-  RowDelegate(const PanelContext& context, QObject* parent) : QStyledItemDelegate(parent), context_(context) {}
-  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {100, context_.theme.px(kRow)}; }
+  ChatRowDelegate(const PanelContext& context, QObject* parent) : QStyledItemDelegate(parent), context_(context) {}
+  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override {
+    return {100, context_.theme.px(kChatRow)};
+  }
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const Theme& theme = context_.theme;
@@ -109,7 +111,7 @@ class ChatListPanel final : public Panel {
     list_->setProperty("test_id", QStringLiteral("chats.list"));
     list_->setAccessibleName(tr("Chats"));
     list_->setModel(&model_);
-    list_->setItemDelegate(new RowDelegate(context_, list_));
+    list_->setItemDelegate(new ChatRowDelegate(context_, list_));
     list_->setUniformItemSizes(true);
     list_->setMouseTracking(true);
     list_->setEditTriggers(QAbstractItemView::EditKeyPressed);

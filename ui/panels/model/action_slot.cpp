@@ -13,7 +13,7 @@ namespace lathe::ui {
 namespace {
 
 enum Page { kLoad, kProgress, kReload, kSaved };
-constexpr int kHeight = 38, kProgressHeight = 62;
+constexpr int kSlotHeight = 38, kProgressHeight = 62;
 
 class TintBar final : public QWidget {
  public:
@@ -44,7 +44,7 @@ ActionSlot::ActionSlot(const PanelContext& context, QWidget* parent) : QStackedW
 }
 
 QSize ActionSlot::sizeHint() const {
-  return {context_.theme.px(200), context_.theme.px(currentIndex() == kProgress ? kProgressHeight : kHeight)};
+  return {context_.theme.px(200), context_.theme.px(currentIndex() == kProgress ? kProgressHeight : kSlotHeight)};
 }
 
 QWidget* ActionSlot::make_load() {

@@ -17,7 +17,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLabel = 104, kContextStep = 512;
+constexpr int kOptionLabel = 104, kContextStep = 512;
 constexpr std::int64_t kMostContext = 1 << 20;
 constexpr std::int64_t kQuick[] = {2048, 4096, 8192, 16384};
 constexpr const char* kRestOptions[] = {"kv_cache_dtype", "tool_call_parser", "reasoning_parser", "max_queue", "seed"};
@@ -80,7 +80,7 @@ std::int64_t OptionForm::trained_context() const {
 
 FormRow* OptionForm::add_row(Section& section, const char* option, const QString& label, QWidget* control) {
   if (control->objectName().isEmpty()) control->setObjectName(QStringLiteral("model.") + QLatin1String(option));
-  auto* row = new FormRow(context_.theme, QLatin1String(option), label, tip_of(option), control, kLabel, &section);
+  auto* row = new FormRow(context_.theme, QLatin1String(option), label, tip_of(option), control, kOptionLabel, &section);
   section.rows()->addWidget(row);
   rows_.push_back(row);
   return row;
@@ -175,7 +175,7 @@ void OptionForm::make_context(Section& section) {
   FormRow* row = add_row(section, "max_model_len", tr("Context"), control);
   auto* quick = new QWidget(&section);
   auto* line = new QHBoxLayout(quick);
-  line->setContentsMargins(theme.px(kLabel + 4), 0, 0, 0);
+  line->setContentsMargins(theme.px(kOptionLabel + 4), 0, 0, 0);
   line->setSpacing(theme.px(4));
   std::vector<std::pair<QPushButton*, std::int64_t>> buttons;
   const auto add = [&](const QString& name, const QString& word, std::int64_t tokens) {

@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRow = 44;
+constexpr int kSourceRow = 44;
 
 }  // namespace
 
@@ -20,12 +20,12 @@ SourceRow::SourceRow(const Theme& theme, const app::LibraryEntry& entry, QWidget
   setAccessibleName(name);
   setToolTip(QString::fromStdString(entry.path));
   setFocusPolicy(Qt::TabFocus);
-  setFixedHeight(theme.px(kRow));
+  setFixedHeight(theme.px(kSourceRow));
   chip_->setObjectName(QStringLiteral("model.source.chip"));
   chip_->hide();
 }
 
-QSize SourceRow::sizeHint() const { return {theme_.px(200), theme_.px(kRow)}; }
+QSize SourceRow::sizeHint() const { return {theme_.px(200), theme_.px(kSourceRow)}; }
 
 void SourceRow::set_facts(const QString& line, ChipState state, const QString& word) {
   line_ = line;

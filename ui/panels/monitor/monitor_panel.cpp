@@ -24,7 +24,7 @@ namespace lathe::ui {
 namespace {
 
 // Ten samples and ten repaints a second: more would cost time without being seen.
-constexpr int kTickMs = 100;
+constexpr int kMonitorTickMs = 100;
 constexpr double kTtftWindowS = 30;
 
 double steady_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -71,7 +71,7 @@ MonitorPanel::MonitorPanel(const PanelContext& context, QWidget* parent) : Panel
   table_->verticalHeader()->hide();
   table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   stack_->addWidget(table_);
-  timer_.setInterval(kTickMs);
+  timer_.setInterval(kMonitorTickMs);
   connect(&timer_, &QTimer::timeout, this, [this] {
     if (!seen()) return;
     sample();

@@ -19,14 +19,14 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kInspectorWidth = 360;
-constexpr QLatin1String kColumnsKey("requests/columns"), kSplitterKey("requests/splitter");
+constexpr QLatin1String kRequestColumnsKey("requests/columns"), kSplitterKey("requests/splitter");
 constexpr std::array<int, RequestsModel::n_columns> kColumnWidths{58, 66, 92, 146, 90, 58, 60, 58, 72, 66, 62, 52, 64, 56};
 
 struct StatusLook {
   ChipState state;
   ChipMark mark;
 };
-StatusLook look_of(app::RequestStatus status) {
+StatusLook look_of_status(app::RequestStatus status) {
   switch (status) {
     case app::RequestStatus::queued: return {ChipState::quiet, ChipMark::none};
     case app::RequestStatus::reading:
@@ -47,7 +47,8 @@ class RequestDelegate : public TableDelegate {
  protected:
   void paint_content(QPainter& painter, const QRectF& area, const QModelIndex& index) const override {
     if (index.column() == RequestsModel::status) {
-      const StatusLook look = look_of(static_cast<app::RequestStatus>(index.data(RequestsModel::status_role).toInt()));
+      const StatusLook look =
+          look_of_status(static_cast<app::RequestStatus>(index.data(RequestsModel::status_role).toInt()));
       const QString word = index.data().toString();
       const QRectF chip(area.left(), area.center().y() - theme().px(18) / 2.0, chip_width(theme(), look.mark, word),
                         theme().px(18));
@@ -160,12 +161,12 @@ void RequestsPanel::build_table() {
 void RequestsPanel::restore_columns() {
   UiState& state = context_.state;
   QHeaderView* header = table_->horizontalHeader();
-  header->restoreState(state.get(kColumnsKey).toByteArray());
+  header->restoreState(state.get(kRequestColumnsKey).toByteArray());
   header->setStretchLastSection(true);
   splitter_->restoreState(state.get(kSplitterKey).toByteArray());
   connect(header, &QHeaderView::sectionResized, this, [&state, header](int section) {
     // The last column follows the width of the table by itself.
-    if (section + 1 < header->count()) state.set(kColumnsKey, header->saveState());
+    if (section + 1 < header->count()) state.set(kRequestColumnsKey, header->saveState());
   });
   connect(splitter_, &QSplitter::splitterMoved, this, [this, &state] { state.set(kSplitterKey, splitter_->saveState()); });
 }

@@ -10,9 +10,9 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kSwitchColumn = 28, kSpin = 64, kHeight = 28;
+constexpr int kSwitchColumn = 28, kSpin = 64, kSamplingRowHeight = 28;
 
-QString translated(const char* text) { return QCoreApplication::translate("Sampling", text); }
+QString translated_sampling(const char* text) { return QCoreApplication::translate("Sampling", text); }
 
 }  // namespace
 
@@ -20,7 +20,7 @@ SamplingRow::SamplingRow(const Theme& theme, const engine::SamplingField& field,
     : SamplingItem(parent), field_(field), choice_(choice) {
   const QString name = name_of(field);
   setObjectName(QStringLiteral("sampling.row.") + name);
-  setFixedHeight(theme.px(kHeight));
+  setFixedHeight(theme.px(kSamplingRowHeight));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(theme.px(8));
@@ -29,8 +29,8 @@ SamplingRow::SamplingRow(const Theme& theme, const engine::SamplingField& field,
   label_->setToolTip(tip_of(field));
   make_slider(theme);
   label_->setBuddy(control_->spin());
-  off_ = make_label(theme, QStringLiteral("sampling.%1.off").arg(name), translated(QT_TRANSLATE_NOOP("Sampling", "Off")),
-                    this, 12, QFont::Normal, TextTone::text3);
+  off_ = make_label(theme, QStringLiteral("sampling.%1.off").arg(name),
+                    translated_sampling(QT_TRANSLATE_NOOP("Sampling", "Off")), this, 12, QFont::Normal, TextTone::text3);
   off_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   row->addWidget(label_);
   row->addWidget(control_, 1);
@@ -57,7 +57,7 @@ void SamplingRow::make_slider(const Theme& theme) {
 void SamplingRow::make_switch(const Theme& theme) {
   toggle_ = new Switch(theme, SwitchSize::compact, this);
   toggle_->setObjectName(QStringLiteral("sampling.%1.on").arg(name_of(field_)));
-  toggle_->setAccessibleName(translated(QT_TRANSLATE_NOOP("Sampling", "Use %1")).arg(label_of(field_)));
+  toggle_->setAccessibleName(translated_sampling(QT_TRANSLATE_NOOP("Sampling", "Use %1")).arg(label_of(field_)));
   connect(toggle_, &Switch::toggled, this, [this](bool on) {
     SamplingValues values = choice_.values();
     if (on) values.off.remove(name_of(field_));
@@ -85,7 +85,8 @@ void SamplingRow::refresh() {
   }
   control_->setVisible(on && !unused);
   off_->setVisible(!on || unused);
-  off_->setText(unused ? translated(QT_TRANSLATE_NOOP("Sampling", "greedy: not used")) : translated("Off"));
+  off_->setText(unused ? translated_sampling(QT_TRANSLATE_NOOP("Sampling", "greedy: not used"))
+                       : translated_sampling("Off"));
   static_cast<ToneLabel*>(label_)->set_tone(on && !unused ? TextTone::text2 : TextTone::text3);
 }
 

@@ -7,7 +7,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRowHeight = 29;
+constexpr int kDialectRowHeight = 29;
 enum Column {
   on_column,
   name_column,
@@ -78,7 +78,7 @@ DialectRows::Row& DialectRows::row_for(std::size_t index, const QString& name) {
   row.curl = make_button(theme_, id + ".curl", tr("Copy as cURL"), this, ButtonLook::ghost, true);
   row.curl->setIcon(theme_.icon(QStringLiteral("copy")));
   const int line = static_cast<int>(index) + 1;
-  grid_->setRowMinimumHeight(line, theme_.px(kRowHeight));
+  grid_->setRowMinimumHeight(line, theme_.px(kDialectRowHeight));
   grid_->addWidget(row.on, line, on_column);
   grid_->addWidget(row.name, line, name_column);
   grid_->addWidget(row.address, line, address_column);

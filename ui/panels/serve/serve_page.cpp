@@ -22,7 +22,7 @@ namespace {
 constexpr int kControlsWidth = 376;
 // Width below which the protocols are below the controls: next to them their addresses would be cut off.
 constexpr int kWidthSideBySide = 1120;
-constexpr int kLabelWidth = 86;
+constexpr int kServeLabelWidth = 86;
 constexpr int kStopGraceMs = 2000;
 constexpr int kMaxModelName = 200;
 
@@ -137,7 +137,7 @@ QWidget* ServePage::make_controls() {
   auto* form = new QGridLayout(box);
   form->setContentsMargins(theme.px(20), theme.px(14), theme.px(20), theme.px(14));
   form->setVerticalSpacing(theme.px(6));
-  form->setColumnMinimumWidth(0, theme.px(kLabelWidth));
+  form->setColumnMinimumWidth(0, theme.px(kServeLabelWidth));
   form->setColumnStretch(1, 1);
   on_ = new Switch(theme, SwitchSize::big, box);
   on_->setObjectName(QStringLiteral("serve.on"));

@@ -17,8 +17,6 @@ namespace {
 using engine::ErrorCode;
 using engine::Result;
 
-constexpr std::uint64_t kFnvPrime = 0x100000001b3;
-
 /// Signal from the engine's thread to the load generator's.
 struct Arrivals {
   std::mutex mutex;

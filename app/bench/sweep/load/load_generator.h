@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,9 @@
 namespace lathe::app {
 
 using RunClock = std::chrono::steady_clock;
+
+/// Multiplier of the checksum SentRequest::answer, which is FNV-1a over the ids or the bytes of the answer.
+inline constexpr std::uint64_t kFnvPrime = 0x100000001b3;
 
 /// Destination of the requests of a run: an engine or a server. Thread: that of the run.
 class LoadSink {

@@ -17,7 +17,7 @@ using engine::ErrorCode;
 using engine::Json;
 using engine::Result;
 
-tl::unexpected<engine::Error> broken(std::string message) {
+tl::unexpected<engine::Error> broken_turn(std::string message) {
   return engine::fail(ErrorCode::unavailable, std::move(message));
 }
 
@@ -25,7 +25,7 @@ tl::unexpected<engine::Error> broken(std::string message) {
 Result<Json> answered(Json prompt, const TargetStream& stream) {
   if (prompt.is_string()) return Json(prompt.get<std::string>() + stream.text());
   if (stream.token_ids().empty())
-    return broken("the stream does not report its tokens, but the next turn must begin with them");
+    return broken_turn("the stream does not report its tokens, but the next turn must begin with them");
   for (const std::int32_t id : stream.token_ids()) prompt.push_back(id);
   return prompt;
 }

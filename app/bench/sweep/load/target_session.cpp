@@ -22,7 +22,7 @@ using engine::Json;
 using engine::OrderedJson;
 using engine::Result;
 
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::milliseconds kSessionPatience{50};
 constexpr std::size_t kMostBody = 4u << 20;
 constexpr std::size_t kOwnTokens = 8;  // tokens at the begin of a prompt that differ in every run
 constexpr int kTrims = 8;
@@ -189,7 +189,7 @@ Result<Json> TargetSession::ask(http::Call call, const std::function<bool()>& go
                                         answer->is_over = true;
                                       }});
   while (!answer->is_over) {
-    client_.run_for(kPatience);
+    client_.run_for(kSessionPatience);
     if (!go_on()) {
       client_.abandon();
       return engine::fail(ErrorCode::cancelled, "stopped while a request was sent to the server", "target");

@@ -14,7 +14,6 @@ using engine::ErrorCode;
 using engine::Json;
 using engine::Result;
 
-constexpr std::uint64_t kFnvPrime = 0x100000001b3;
 constexpr std::size_t kMostErrorBody = 64u << 10;
 
 tl::unexpected<engine::Error> broken(std::string message) {

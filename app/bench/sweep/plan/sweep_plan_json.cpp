@@ -16,7 +16,7 @@ using engine::OptionDescriptor;
 using engine::OrderedJson;
 using engine::Result;
 
-tl::unexpected<engine::Error> refuse(std::string message, std::string where = {}) {
+tl::unexpected<engine::Error> refuse_field(std::string message, std::string where = {}) {
   return engine::fail(ErrorCode::invalid_argument, std::move(message), std::move(where));
 }
 
@@ -26,17 +26,17 @@ std::string text_of(const Json& value) { return value.is_string() ? value.get<st
 template <class Set>
 Result<void> read_table(const Json& json, const char* key, Set set) {
   if (!json.contains(key)) return {};
-  if (!json[key].is_object()) return refuse("must be an object", key);
+  if (!json[key].is_object()) return refuse_field("must be an object", key);
   for (const auto& [name, value] : json[key].items()) LATHE_TRY_VOID(set(name, text_of(value)));
   return {};
 }
 
 Result<SweepTarget> read_target(const Json& json) {
   SweepTarget target;
-  if (!json.is_object()) return refuse("must be an object", "target");
+  if (!json.is_object()) return refuse_field("must be an object", "target");
   for (const auto& [name, value] : json.items()) {
     if ((name != "url" && name != "model") || !value.is_string())
-      return refuse("must have url and model, both strings", "target");
+      return refuse_field("must have url and model, both strings", "target");
     (name == "url" ? target.url : target.model) = value.get<std::string>();
   }
   return target;
@@ -45,7 +45,7 @@ Result<SweepTarget> read_target(const Json& json) {
 Result<SweepVariable> read_variable(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string() || !json.contains("values") ||
       !json["values"].is_array()) {
-    return refuse("must be a list of objects with a name and a list of values", "variables");
+    return refuse_field("must be a list of objects with a name and a list of values", "variables");
   }
   SweepVariable variable{.name = json["name"].get<std::string>(), .values = {}};
   for (const Json& value : json["values"]) variable.values.push_back(text_of(value));
@@ -86,10 +86,10 @@ OrderedJson to_json(const SweepPlan& plan, engine::SamplingTable sampling) {
 Result<SweepPlan> sweep_plan_from(const Json& json, engine::SamplingTable sampling) {
   constexpr std::array kKeys = {"name",    "options",    "target",  "sampling",        "workload",      "variables", "goal",
                                 "repeats", "stop_at_ci", "shuffle", "quality_dataset", "parse_special", "warm_up",   "seed"};
-  if (!json.is_object()) return refuse("a plan must be a JSON object", "plan");
+  if (!json.is_object()) return refuse_field("a plan must be a JSON object", "plan");
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      return refuse(fmt::format("'{}' is not a field of a plan", key), key);
+      return refuse_field(fmt::format("'{}' is not a field of a plan", key), key);
   }
   SweepPlan plan;
   LATHE_TRY_VOID(read_table(json, "options",
@@ -103,7 +103,7 @@ Result<SweepPlan> sweep_plan_from(const Json& json, engine::SamplingTable sampli
   LATHE_TRY_VOID(read_table(json, "workload",
                             [&](const auto& name, const auto& value) { return set_option(plan.workload, name, value); }));
   if (json.contains("variables")) {
-    if (!json["variables"].is_array()) return refuse("must be a list", "variables");
+    if (!json["variables"].is_array()) return refuse_field("must be a list", "variables");
     for (const Json& item : json["variables"]) {
       LATHE_TRY(SweepVariable variable, read_variable(item));
       plan.variables.push_back(std::move(variable));
@@ -112,22 +112,22 @@ Result<SweepPlan> sweep_plan_from(const Json& json, engine::SamplingTable sampli
   if (json.contains("goal")) {
     for (const auto& [name, value] : json["goal"].items()) {
       if ((name != "ttft_ms" && name != "itl_ms") || !value.is_number() || value < 0)
-        return refuse("must have ttft_ms and itl_ms, both numbers", "goal");
+        return refuse_field("must have ttft_ms and itl_ms, both numbers", "goal");
       (name == "ttft_ms" ? plan.goal.ttft_ms : plan.goal.itl_ms) = value.get<double>();
     }
   }
   for (const char* key : {"repeats", "seed"}) {
-    if (json.contains(key) && !json[key].is_number_unsigned()) return refuse("must be a whole number", key);
+    if (json.contains(key) && !json[key].is_number_unsigned()) return refuse_field("must be a whole number", key);
   }
   for (const char* key : {"name", "quality_dataset"}) {
-    if (json.contains(key) && !json[key].is_string()) return refuse("must be a string", key);
+    if (json.contains(key) && !json[key].is_string()) return refuse_field("must be a string", key);
   }
   if (json.contains("stop_at_ci") &&
       (!json["stop_at_ci"].is_number() || json["stop_at_ci"] < 0 || json["stop_at_ci"] >= 1)) {
-    return refuse("must be a number from 0 to 1", "stop_at_ci");
+    return refuse_field("must be a number from 0 to 1", "stop_at_ci");
   }
   for (const char* key : {"shuffle", "warm_up", "parse_special"}) {
-    if (json.contains(key) && !json[key].is_boolean()) return refuse("must be true or false", key);
+    if (json.contains(key) && !json[key].is_boolean()) return refuse_field("must be true or false", key);
   }
   plan.name = json.value("name", plan.name);
   plan.quality_dataset = json.value("quality_dataset", plan.quality_dataset);

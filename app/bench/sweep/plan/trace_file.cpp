@@ -40,7 +40,7 @@ struct Line {
   }
 };
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_field(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\"";
   const std::size_t first = text.find_first_not_of(kBlank);
   return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
@@ -50,7 +50,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
   for (std::size_t comma = 0; comma != line.npos;) {
     comma = line.find(',');
-    fields.push_back(trimmed(line.substr(0, comma)));
+    fields.push_back(trimmed_field(line.substr(0, comma)));
     if (comma != line.npos) line.remove_prefix(comma + 1);
   }
   return fields;
@@ -211,7 +211,7 @@ Result<std::vector<TracedRequest>> read_trace(const std::string& path) {
   std::vector<TracedRequest> requests;
   for (Line line{path}; std::getline(file, line.text);) {
     ++line.number;
-    if (trimmed(line.text).empty()) continue;
+    if (trimmed_field(line.text).empty()) continue;
     if (!is_json && requests.empty() && !has_head) {
       LATHE_TRY(const auto named, columns_of(line));
       if (named) {

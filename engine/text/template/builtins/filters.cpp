@@ -21,11 +21,6 @@
 namespace lathe::engine::jinja {
 namespace {
 
-bool flag_argument(const Arguments& a, std::size_t index, std::string_view name, bool fallback) {
-  const Value* value = a.find(index, name);
-  return value != nullptr ? is_true(*value) : fallback;
-}
-
 Value filter_default(Runtime&, const Value& v, const Arguments& a) {
   const bool missing = v.is_undefined() || (flag_argument(a, 1, "boolean", false) && !is_true(v));
   if (!missing) return v;
@@ -224,7 +219,7 @@ Value filter_tojson(Runtime& r, const Value& v, const Arguments& a) {
 }
 
 // THE TABLE of filters on single values; those on numbers and lists are in number_filters.cpp and list_filters.cpp.
-constexpr std::array kFilters = {
+constexpr std::array kTextFilters = {
     NamedFilter{"default", filter_default, "default_value boolean"},
     NamedFilter{"d", filter_default, "default_value boolean"},
     NamedFilter{"trim", filter_trim, "chars"},
@@ -277,7 +272,7 @@ void check_arguments(const NamedFilter& filter, const Arguments& arguments) {
 }  // namespace
 
 const NamedFilter* find_filter(std::string_view name) {
-  for (const NamedFilter& filter : kFilters) {
+  for (const NamedFilter& filter : kTextFilters) {
     if (filter.name == name) return &filter;
   }
   if (const NamedFilter* filter = find_number_filter(name)) return filter;

@@ -16,11 +16,6 @@
 namespace lathe::engine::jinja {
 namespace {
 
-bool flag_argument(const Arguments& a, std::size_t index, std::string_view name, bool fallback) {
-  const Value* value = a.find(index, name);
-  return value != nullptr ? is_true(*value) : fallback;
-}
-
 /// Returns item[path] for a path like "function.name" or 0; `fallback` (if given) where a step of the path does not exist.
 Value at_path(Runtime& r, const Value& item, const Value& path, const Value* fallback = nullptr) {
   const auto or_fallback = [&](Value found) {
@@ -287,7 +282,7 @@ Value filter_slice(Runtime& r, const Value& v, const Arguments& a) {
 }
 
 // THE TABLE of filters on lists.
-constexpr std::array kFilters = {
+constexpr std::array kListFilters = {
     NamedFilter{"length", filter_length, ""},
     NamedFilter{"count", filter_length, ""},
     NamedFilter{"first", filter_first, ""},
@@ -315,7 +310,7 @@ constexpr std::array kFilters = {
 }  // namespace
 
 const NamedFilter* find_list_filter(std::string_view name) {
-  for (const NamedFilter& filter : kFilters) {
+  for (const NamedFilter& filter : kListFilters) {
     if (filter.name == name) return &filter;
   }
   return nullptr;

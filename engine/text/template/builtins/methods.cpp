@@ -60,11 +60,6 @@ Value refuse_change(Runtime&, const Value& self, const Arguments&) {
   throw Failure(fmt::format("a template cannot change a {}; make a new one with + or a namespace", type_name(self)));
 }
 
-struct NamedMethod {
-  std::string_view name;
-  Method method;
-};
-
 // THE TABLE of dict methods.
 constexpr std::array kDictMethods = {
     NamedMethod{"items", dict_pairs},     NamedMethod{"keys", dict_keys},      NamedMethod{"values", dict_values},
@@ -114,6 +109,11 @@ std::int64_t integer_argument(const Arguments& arguments, std::size_t index, std
   if (value == nullptr || value->is_none()) return fallback;
   if (const auto integer = value->as_integer()) return *integer;
   throw Failure(fmt::format("the argument \"{}\" must be a whole number, got {}", name, type_name(*value)));
+}
+
+bool flag_argument(const Arguments& arguments, std::size_t index, std::string_view name, bool fallback) {
+  const Value* value = arguments.find(index, name);
+  return value != nullptr ? is_true(*value) : fallback;
 }
 
 }  // namespace lathe::engine::jinja

@@ -13,6 +13,11 @@ namespace lathe::engine::jinja {
 
 using Method = Value (*)(Runtime& runtime, const Value& self, const Arguments& arguments);
 
+struct NamedMethod {
+  std::string_view name;
+  Method method;
+};
+
 /// Returns null if values of this kind have no such method.
 Method find_method(const Value& object, std::string_view name);
 /// Returns the method as a callable value.
@@ -21,5 +26,6 @@ std::optional<Value> bound_method(const Value& object, const std::string& name);
 /// Returns the argument as a text. Throws Failure if it is missing or not a text.
 const MarkedText& text_argument(const Arguments& arguments, std::size_t index, std::string_view name);
 std::int64_t integer_argument(const Arguments& arguments, std::size_t index, std::string_view name, std::int64_t fallback);
+bool flag_argument(const Arguments& arguments, std::size_t index, std::string_view name, bool fallback);
 
 }  // namespace lathe::engine::jinja

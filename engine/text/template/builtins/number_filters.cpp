@@ -176,7 +176,7 @@ Value filter_filesizeformat(Runtime& r, const Value& v, const Arguments& a) {
 }
 
 // THE TABLE of filters on numbers.
-constexpr std::array kFilters = {
+constexpr std::array kNumberFilters = {
     NamedFilter{"int", filter_int, "default base"},
     NamedFilter{"float", filter_float, "default"},
     NamedFilter{"abs", filter_abs, ""},
@@ -187,7 +187,7 @@ constexpr std::array kFilters = {
 }  // namespace
 
 const NamedFilter* find_number_filter(std::string_view name) {
-  for (const NamedFilter& filter : kFilters) {
+  for (const NamedFilter& filter : kNumberFilters) {
     if (filter.name == name) return &filter;
   }
   return nullptr;

@@ -89,13 +89,8 @@ Value text_istitle(Runtime& r, const Value& self, const Arguments&) {
   return Value(fits && any);
 }
 
-struct NamedMethod {
-  std::string_view name;
-  Method method;
-};
-
 // THE TABLE of methods that test a text.
-constexpr std::array kMethods = {
+constexpr std::array kTextTests = {
     NamedMethod{"isdecimal", text_isdecimal},       NamedMethod{"isdigit", text_isdigit},
     NamedMethod{"isnumeric", text_isnumeric},       NamedMethod{"isspace", text_isspace},
     NamedMethod{"isalpha", text_isalpha},           NamedMethod{"isalnum", text_isalnum},
@@ -116,7 +111,7 @@ bool is_all_upper(Runtime& runtime, const MarkedText& text) { return is_cased_as
 bool is_all_lower(Runtime& runtime, const MarkedText& text) { return is_cased_as(runtime, text.text(), is_lower, is_upper); }
 
 Method find_text_kind(std::string_view name) {
-  for (const NamedMethod& method : kMethods) {
+  for (const NamedMethod& method : kTextTests) {
     if (method.name == name) return method.method;
   }
   return nullptr;

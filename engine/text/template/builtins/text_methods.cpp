@@ -235,13 +235,8 @@ Value without_affix(Runtime& runtime, const Value& self, const Arguments& a, boo
 Value text_removeprefix(Runtime& r, const Value& self, const Arguments& a) { return without_affix(r, self, a, false); }
 Value text_removesuffix(Runtime& r, const Value& self, const Arguments& a) { return without_affix(r, self, a, true); }
 
-struct NamedMethod {
-  std::string_view name;
-  Method method;
-};
-
 // THE TABLE of text methods.
-constexpr std::array kMethods = {
+constexpr std::array kTextMethods = {
     NamedMethod{"strip", text_strip},
     NamedMethod{"lstrip", text_lstrip},
     NamedMethod{"rstrip", text_rstrip},
@@ -279,7 +274,7 @@ constexpr std::array kMethods = {
 }  // namespace
 
 Method find_text_method(std::string_view name) {
-  for (const NamedMethod& method : kMethods) {
+  for (const NamedMethod& method : kTextMethods) {
     if (method.name == name) return method.method;
   }
   return find_text_kind(name);

@@ -8,11 +8,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kSeparator = "<｜tool▁sep｜>";
+constexpr std::string_view kDeepseekSeparator = "<｜tool▁sep｜>";
 
-std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes&) {
+std::optional<std::vector<ToolCall>> parse_deepseek_v3(const BlockText& block, const ArgumentTypes&) {
   Markup rest(block);
-  const auto head = rest.until(kSeparator);
+  const auto head = rest.until(kDeepseekSeparator);
   if (!head) return no_call_or_half(block);
   std::string_view name = trimmed(*head), json = trimmed(rest.rest());
   if (Markup fence(json); name == "function") {
@@ -38,7 +38,7 @@ extern constexpr CallFormat kDeepseekV3Calls = {.name = "deepseek_v3",
                                                 .end_rule = BlockEnd::marker_outside_json,
                                                 .head = BlockHead::name,
                                                 .end = "<｜tool▁call▁end｜>",
-                                                .inner = {kSeparator},
-                                                .parse = parse};
+                                                .inner = {kDeepseekSeparator},
+                                                .parse = parse_deepseek_v3};
 
 }  // namespace lathe::engine

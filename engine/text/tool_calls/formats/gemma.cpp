@@ -9,7 +9,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kGemmaMaxDepth = 64;
 
 /// Reads Gemma's values and writes JSON. Every reader function returns false if the text is something else.
 class GemmaReader {
@@ -32,7 +32,7 @@ class GemmaReader {
 
  private:
   bool value(std::string& out, int depth) {
-    if (depth > kMaxDepth) return false;
+    if (depth > kGemmaMaxDepth) return false;
     rest_.skip_blanks();
     if (rest_.skip(quote_)) return text(out);
     if (rest_.rest().starts_with("{")) return object(out, depth);

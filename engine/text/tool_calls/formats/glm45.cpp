@@ -5,13 +5,13 @@
 namespace lathe::engine {
 namespace {
 
-constexpr TagForm kTags = {.call_open = {},
-                           .name_close = {},
-                           .call_close = {},
-                           .key_open = "<arg_key>",
-                           .key_close = "</arg_key>",
-                           .value_open = "<arg_value>",
-                           .value_close = "</arg_value>"};
+constexpr TagForm kGlm45Tags = {.call_open = {},
+                                .name_close = {},
+                                .call_close = {},
+                                .key_open = "<arg_key>",
+                                .key_close = "</arg_key>",
+                                .value_open = "<arg_value>",
+                                .value_close = "</arg_value>"};
 
 }  // namespace
 
@@ -22,6 +22,6 @@ extern constexpr CallFormat kGlm45Calls = {.name = "glm45",
                                            .wraps = {},
                                            .bare = {},
                                            .end = "</tool_call>",
-                                           .tags = &kTags};
+                                           .tags = &kGlm45Tags};
 
 }  // namespace lathe::engine

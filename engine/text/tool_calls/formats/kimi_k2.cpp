@@ -7,11 +7,11 @@
 namespace lathe::engine {
 namespace {
 
-constexpr std::string_view kSeparator = "<|tool_call_argument_begin|>";
+constexpr std::string_view kKimiSeparator = "<|tool_call_argument_begin|>";
 
-std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes&) {
+std::optional<std::vector<ToolCall>> parse_kimi_k2(const BlockText& block, const ArgumentTypes&) {
   Markup rest(block);
-  const auto head = rest.until(kSeparator);
+  const auto head = rest.until(kKimiSeparator);
   if (!head) return no_call_or_half(block);
   const std::string_view id = trimmed(*head);
   std::string_view name = id.substr(0, id.rfind(':'));
@@ -31,8 +31,8 @@ extern constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
                                             .end_rule = BlockEnd::marker_outside_json,
                                             .head = BlockHead::name,
                                             .end = "<|tool_call_end|>",
-                                            .inner = {kSeparator},
-                                            .parse = parse,
+                                            .inner = {kKimiSeparator},
+                                            .parse = parse_kimi_k2,
                                             .ids = CallIds::name_and_index};
 
 }  // namespace lathe::engine

@@ -5,14 +5,14 @@
 namespace lathe::engine {
 namespace {
 
-constexpr TagForm kTags = {.call_open = "<invoke name=",
-                           .name_close = ">",
-                           .call_close = "</invoke>",
-                           .key_open = "<parameter name=",
-                           .key_close = ">",
-                           .value_open = {},
-                           .value_close = "</parameter>",
-                           .names_have_quotes = true};
+constexpr TagForm kMiniMaxM2Tags = {.call_open = "<invoke name=",
+                                    .name_close = ">",
+                                    .call_close = "</invoke>",
+                                    .key_open = "<parameter name=",
+                                    .key_close = ">",
+                                    .value_open = {},
+                                    .value_close = "</parameter>",
+                                    .names_have_quotes = true};
 
 }  // namespace
 
@@ -22,6 +22,6 @@ extern constexpr CallFormat kMinimaxM2Calls = {.name = "minimax_m2",
                                                .wraps = {},
                                                .bare = {},
                                                .end = "</minimax:tool_call>",
-                                               .tags = &kTags};
+                                               .tags = &kMiniMaxM2Tags};
 
 }  // namespace lathe::engine

@@ -8,7 +8,7 @@
 namespace lathe::engine {
 namespace {
 
-std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes& types) {
+std::optional<std::vector<ToolCall>> parse_mistral(const BlockText& block, const ArgumentTypes& types) {
   const std::string_view body = trimmed(block.text);
   if (body.starts_with("[") || body.starts_with("{")) return calls_of_json(block, types);
   const std::size_t begin = body.find('{');
@@ -39,7 +39,7 @@ extern constexpr CallFormat kMistralCalls = {.name = "mistral",
                                              .head = BlockHead::json_or_name,
                                              .end = {},
                                              .inner = {"[CALL_ID]", "[ARGS]"},
-                                             .parse = parse,
+                                             .parse = parse_mistral,
                                              .ids = CallIds::nine_characters};
 
 }  // namespace lathe::engine

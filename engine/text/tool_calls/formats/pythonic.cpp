@@ -7,7 +7,7 @@
 namespace lathe::engine {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kPythonicMaxDepth = 64;
 
 bool is_name_character(char c, bool first) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -75,7 +75,7 @@ class PythonReader {
   }
 
   bool value(std::string& out, int depth) {
-    if (depth > kMaxDepth) return false;
+    if (depth > kPythonicMaxDepth) return false;
     rest_.skip_blanks();
     if (rest_.at_end()) return false;
     switch (rest_.rest().front()) {
@@ -182,7 +182,7 @@ class PythonReader {
   Markup rest_;
 };
 
-std::optional<std::vector<ToolCall>> parse(const BlockText& block, const ArgumentTypes& types) {
+std::optional<std::vector<ToolCall>> parse_pythonic(const BlockText& block, const ArgumentTypes& types) {
   return PythonReader(block, types).calls();
 }
 
@@ -196,6 +196,6 @@ extern constexpr CallFormat kPythonicCalls = {.name = "pythonic",
                                               .bare = "[",
                                               .end_rule = BlockEnd::bracketed,
                                               .end = {},
-                                              .parse = parse};
+                                              .parse = parse_pythonic};
 
 }  // namespace lathe::engine

@@ -5,14 +5,14 @@
 namespace lathe::engine {
 namespace {
 
-constexpr TagForm kTags = {.call_open = "<function=",
-                           .name_close = ">",
-                           .call_close = "</function>",
-                           .key_open = "<parameter=",
-                           .key_close = ">",
-                           .value_open = {},
-                           .value_close = "</parameter>",
-                           .value_has_lines = true};
+constexpr TagForm kQwen3CoderTags = {.call_open = "<function=",
+                                     .name_close = ">",
+                                     .call_close = "</function>",
+                                     .key_open = "<parameter=",
+                                     .key_close = ">",
+                                     .value_open = {},
+                                     .value_close = "</parameter>",
+                                     .value_has_lines = true};
 
 }  // namespace
 
@@ -23,6 +23,6 @@ extern constexpr CallFormat kQwen3CoderCalls = {.name = "qwen3_coder",
                                                 .wraps = {},
                                                 .bare = {},
                                                 .end = "</tool_call>",
-                                                .tags = &kTags};
+                                                .tags = &kQwen3CoderTags};
 
 }  // namespace lathe::engine

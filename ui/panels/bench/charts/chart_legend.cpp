@@ -8,7 +8,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kRow = 22, kMark = 23, kLine = 18, kBetween = 16;
+constexpr int kLegendRow = 22, kMark = 23, kLine = 18, kBetween = 16;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ int ChartLegend::width_of(const LegendEntry& entry) const {
 QString ChartLegend::text_of_rest() const { return QCoreApplication::translate("ChartLegend", "%1 more").arg(n_left_out()); }
 
 int ChartLegend::place(int width, int most_rows) {
-  const int row_height = theme_.px(kRow), between = theme_.px(kBetween);
+  const int row_height = theme_.px(kLegendRow), between = theme_.px(kBetween);
   const auto point_of = [&](int x, int row) { return QPoint(x, row * row_height + row_height / 2 - theme_.px(3)); };
   int x = 0, row = 0;
   places_.clear();
@@ -78,7 +78,8 @@ void ChartLegend::paint(QWidget& chart) const {
 
 int ChartLegend::entry_at(const QPointF& point) const {
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const QRectF box(places_[i].x(), places_[i].y() - theme_.px(kRow) / 2.0, width_of(entries_[i]), theme_.px(kRow));
+    const QRectF box(places_[i].x(), places_[i].y() - theme_.px(kLegendRow) / 2.0, width_of(entries_[i]),
+                     theme_.px(kLegendRow));
     if (box.contains(point)) return static_cast<int>(i);
   }
   return -1;

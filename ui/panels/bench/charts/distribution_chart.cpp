@@ -17,8 +17,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr std::size_t kMostLines = 24;
-constexpr int kValueTicks = 5, kMostLegendRows = 3, kNear = 14;
+constexpr std::size_t kMostDistributions = 24;
+constexpr int kShareTicks = 5, kMostLegendRows = 3, kNear = 14;
 // the goal is shown up to this multiple of the largest value: one further off would press the lines to the edge
 constexpr double kGoalInSight = 3;
 constexpr double kFromZero = 0.4;  // an axis begins at zero if the smallest value is below this share of the largest
@@ -139,7 +139,7 @@ void DistributionChart::take_lines() {
   std::vector<std::size_t> cells;
   for (const auto& [index, cell] : status_.report->cells) {
     if (!has_values(cell, latency_)) continue;
-    if (cells.size() < kMostLines) {
+    if (cells.size() < kMostDistributions) {
       cells.push_back(index);
       continue;
     }
@@ -184,7 +184,7 @@ QPen DistributionChart::pen_of(std::size_t cell) const {
 }
 
 double DistributionChart::goal() const {
-  double app::ServiceGoal::* const goal = app::latencies()[latency_].goal;
+  double app::ServiceGoal::*const goal = app::latencies()[latency_].goal;
   return goal == nullptr || status_.plan == nullptr ? 0 : status_.plan->goal.*goal;
 }
 
@@ -266,7 +266,7 @@ void DistributionChart::scale() {
 
 void DistributionChart::scale_evenly(double low, double high) {
   const bool from_zero = low < kFromZero * high;
-  const double step = round_step(from_zero ? high : std::max(high - low, 0.02 * high), kValueTicks);
+  const double step = round_step(from_zero ? high : std::max(high - low, 0.02 * high), kShareTicks);
   const double begin = from_zero ? 0 : std::floor(low / step) * step;
   const double end = std::max(begin + step, std::ceil(high / step - 1e-9) * step);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);

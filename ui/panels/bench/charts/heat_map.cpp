@@ -15,8 +15,9 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kScale = 22, kAxis = 34, kGap = 2, kMaxLabel = 150;
-constexpr double kLogFrom = 10;  // ratio of the largest to the smallest value from which the colour scale is logarithmic
+constexpr int kScale = 22, kAxis = 34, kCellGap = 2, kMaxAxisLabel = 150;
+constexpr double kLogColoursFrom =
+    10;  // ratio of the largest to the smallest value from which the colour scale is logarithmic
 
 /// Black or white, whichever contrasts more with the ground (WCAG).
 QColor text_on(const QColor& ground) {
@@ -73,7 +74,7 @@ HeatMap::Place HeatMap::place() const {
   const QFontMetrics metrics(theme_.font(12));
   int label = 0;
   for (const QString& row : grid_.rows) label = std::max(label, metrics.horizontalAdvance(row));
-  const int left = label == 0 ? 0 : std::min(label, theme_.px(kMaxLabel)) + theme_.px(10);
+  const int left = label == 0 ? 0 : std::min(label, theme_.px(kMaxAxisLabel)) + theme_.px(10);
   const int top = theme_.px(kScale);
   const int n_rows = std::max(1, static_cast<int>(grid_.rows.size())),
             n_columns = std::max(1, static_cast<int>(grid_.columns.size()));
@@ -83,7 +84,7 @@ HeatMap::Place HeatMap::place() const {
 
 QRectF HeatMap::square_of(int row, int column) const {
   const Place p = place();
-  return QRectF(p.left + column * p.width, p.top + row * p.height, p.width - kGap, p.height - kGap);
+  return QRectF(p.left + column * p.width, p.top + row * p.height, p.width - kCellGap, p.height - kCellGap);
 }
 
 int HeatMap::cell_at(const QPointF& point) const {
@@ -98,7 +99,7 @@ int HeatMap::cell_at(const QPointF& point) const {
 /// Draws a cell's number only if it fits; the cell's colour and tool tip give the rest.
 void HeatMap::draw_where_it_fits(QPainter& painter, const QRectF& square, const QString& words) {
   const QFontMetricsF metrics(painter.font());
-  if (metrics.height() < square.height() && digits_width(metrics, words) + kGap < square.width())
+  if (metrics.height() < square.height() && digits_width(metrics, words) + kCellGap < square.width())
     draw_digits(painter, square, Qt::AlignCenter, words);
 }
 
@@ -111,7 +112,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
     painter.setFont(theme_.font(12));
     painter.setPen(theme_.tokens().text2);
     const QString word = painter.fontMetrics().elidedText(grid_.rows[row], Qt::ElideRight, p.left - theme_.px(9));
-    painter.drawText(QRectF(0, p.top + row * p.height, p.left - theme_.px(10), p.height - kGap),
+    painter.drawText(QRectF(0, p.top + row * p.height, p.left - theme_.px(10), p.height - kCellGap),
                      Qt::AlignRight | Qt::AlignVCenter, word);
     for (int column = 0; column < grid_.columns.size(); ++column)
       paint_cell(painter, square_of(row, column), grid_.cell(row, column));
@@ -121,7 +122,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
   const qreal below = p.top + p.height * static_cast<qreal>(grid_.rows.size());
   for (int column = 0; column < grid_.columns.size(); ++column) {
     const QString word = painter.fontMetrics().elidedText(grid_.columns[column], Qt::ElideRight, static_cast<int>(p.width));
-    draw_digits(painter, QRectF(p.left + column * p.width, below, p.width - kGap, theme_.px(17)), Qt::AlignCenter, word);
+    draw_digits(painter, QRectF(p.left + column * p.width, below, p.width - kCellGap, theme_.px(17)), Qt::AlignCenter, word);
   }
   if (!status_.plan || status_.plan->variables.empty()) return;
   painter.drawText(QRectF(p.left, below + theme_.px(16), width() - p.left, theme_.px(16)), Qt::AlignCenter,
@@ -172,7 +173,7 @@ void HeatMap::paint_cell(QPainter& painter, const QRectF& square, std::size_t ce
     return;
   }
   const double value = found->second.estimate_of(metric_).mean;
-  const bool by_ratio = low_ > 0 && high_ / low_ > kLogFrom;
+  const bool by_ratio = low_ > 0 && high_ / low_ > kLogColoursFrom;
   const double share = high_ <= low_ ? 0.4
                        : by_ratio    ? std::log(value / low_) / std::log(high_ / low_)
                                      : (value - low_) / (high_ - low_);

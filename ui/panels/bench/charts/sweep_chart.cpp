@@ -14,9 +14,9 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLegend = 22, kMaxLines = 12, kValueTicks = 5;
+constexpr int kLegend = 22, kMaxSeries = 12, kValueTicks = 5;
 constexpr double kBelowZero = 0.03;  // share of an axis below zero, so that a mark at zero is drawn whole
-constexpr double kLogFrom = 8;       // ratio of the largest to the smallest number from which the axis is logarithmic
+constexpr double kLogAxisFrom = 8;   // ratio of the largest to the smallest number from which the axis is logarithmic
 constexpr std::array kMarks = {QCPScatterStyle::ssDisc,   QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond,
                                QCPScatterStyle::ssSquare, QCPScatterStyle::ssCircle,   QCPScatterStyle::ssPlusSquare};
 
@@ -93,7 +93,7 @@ std::vector<double> SweepChart::positions() const {
     if (!is_number) break;
     if (numbers.size() < static_cast<std::size_t>(grid_.columns.size())) continue;
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-    if (*low > 0 && *high / *low >= kLogFrom) {
+    if (*low > 0 && *high / *low >= kLogAxisFrom) {
       for (double& number : numbers) number = std::log2(number);
     }
     return numbers;
@@ -119,7 +119,7 @@ void SweepChart::rebuild() {
 void SweepChart::add_lines() {
   const std::vector<double> places = positions();
   double top = 0;
-  for (int row = 0; row < std::min<int>(kMaxLines, static_cast<int>(grid_.rows.size())); ++row) {
+  for (int row = 0; row < std::min<int>(kMaxSeries, static_cast<int>(grid_.rows.size())); ++row) {
     QVector<double> x, y, half;
     std::vector<std::pair<double, app::Estimate>> points;
     for (int column = 0; column < grid_.columns.size(); ++column) {
@@ -147,7 +147,7 @@ void SweepChart::add_lines() {
     bars->setData(half);
     names_ << grid_.rows[row];
   }
-  if (grid_.rows.size() > kMaxLines) names_ << tr("%1 more in the table").arg(grid_.rows.size() - kMaxLines);
+  if (grid_.rows.size() > kMaxSeries) names_ << tr("%1 more in the table").arg(grid_.rows.size() - kMaxSeries);
   QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < places.size(); ++i) ticker->addTick(places[i], grid_.columns[static_cast<int>(i)]);
   plot_->xAxis->setTicker(ticker);
@@ -272,7 +272,7 @@ std::vector<LegendEntry> SweepChart::entries() const {
                          .pen = line_pen(color_of(i == 0 ? 5 : 0), 0),
                          .mark = QCPScatterStyle::ssDisc,
                          .has_line = i > 0});
-    else if (i == kMaxLines) entries.push_back({.name = names_[i], .pen = {}, .has_line = false});
+    else if (i == kMaxSeries) entries.push_back({.name = names_[i], .pen = {}, .has_line = false});
     else entries.push_back({.name = names_[i], .pen = line_pen(color_of(i), place), .mark = kMarks[place % kMarks.size()]});
   }
   return entries;

@@ -23,7 +23,8 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kVariableWidth = 112, kMetricWidth = 130, kValueWidth = 130, kRatioWidth = 90, kVerdictWidth = 110;
+constexpr int kComparedVariableWidth = 112, kComparedMetricWidth = 130, kValueWidth = 130, kRatioWidth = 90,
+              kComparedVerdictWidth = 110;
 constexpr int kBadge = 22;
 constexpr std::array<std::string_view, 3> kMetrics = {"output_tok_s", "ttft_ms_p99", "itl_ms_p50"};
 
@@ -295,10 +296,10 @@ void CompareView::show_comparison() {
   std::vector<int> at_least;
   for (std::size_t i = 0; i < model_.columns().size(); ++i) {
     const CompareTable::Kind kind = model_.columns()[i].kind;
-    const int width = kind == CompareTable::Kind::variable  ? kVariableWidth
-                      : kind == CompareTable::Kind::metric  ? kMetricWidth
+    const int width = kind == CompareTable::Kind::variable  ? kComparedVariableWidth
+                      : kind == CompareTable::Kind::metric  ? kComparedMetricWidth
                       : kind == CompareTable::Kind::ratio   ? kRatioWidth
-                      : kind == CompareTable::Kind::verdict ? kVerdictWidth
+                      : kind == CompareTable::Kind::verdict ? kComparedVerdictWidth
                                                             : kValueWidth;
     at_least.push_back(context_.theme.px(width));
   }

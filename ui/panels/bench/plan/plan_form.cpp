@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kLabelWidth = 92, kCountWidth = 82;
+constexpr int kPlanLabelWidth = 92, kCountWidth = 82;
 constexpr int kMaxMs = 600'000;
 
 struct StopRule {
@@ -42,7 +42,8 @@ PlanForm::PlanForm(const Theme& theme, QWidget* parent) : QWidget(parent), theme
 
 FormRow* PlanForm::add_row(QVBoxLayout& column, const char* name, const QString& label, const QString& tip, QWidget* control,
                            bool stretches) {
-  auto* row = new FormRow(theme_, QStringLiteral("bench.") + QLatin1String(name), label, tip, control, kLabelWidth, this);
+  auto* row =
+      new FormRow(theme_, QStringLiteral("bench.") + QLatin1String(name), label, tip, control, kPlanLabelWidth, this);
   if (!stretches) static_cast<QHBoxLayout*>(row->layout())->addStretch(1);
   column.addWidget(row);
   return row;
@@ -74,14 +75,14 @@ QLineEdit* PlanForm::make_file(const char* name, const QString& hint) {
 }
 
 void PlanForm::add_work(QVBoxLayout& column) {
-  target_ = new TargetRows(theme_, kLabelWidth, this);
+  target_ = new TargetRows(theme_, kPlanLabelWidth, this);
   connect(target_, &TargetRows::changed, this, &PlanForm::take);
   column.addWidget(target_);
   model_ = make_label(theme_, "bench.model", {}, this, 13, QFont::Medium, TextTone::text);
   model_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   model_row_ = add_row(column, "model", tr("Model"), tr("As the Model dock would load it; a sweep has an engine of its own"),
                        model_, true);
-  work_ = new WorkRows(theme_, app::WorkloadSection::work, kLabelWidth, this);
+  work_ = new WorkRows(theme_, app::WorkloadSection::work, kPlanLabelWidth, this);
   connect(work_, &WorkRows::changed, this, &PlanForm::take);
   column.addWidget(work_);
 }
@@ -114,7 +115,7 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);
   add_row(rows, "stop_at_ci", tr("Stop early"),
           tr("End a cell before its last repeat once its 95 % interval is this narrow"), stop_, true);
-  limits_ = new WorkRows(theme_, app::WorkloadSection::limits, kLabelWidth, section);
+  limits_ = new WorkRows(theme_, app::WorkloadSection::limits, kPlanLabelWidth, section);
   connect(limits_, &WorkRows::changed, this, &PlanForm::take);
   rows.addWidget(limits_);
   quality_ = make_file("quality", tr("off, or a text file"));

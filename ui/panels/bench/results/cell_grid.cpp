@@ -10,9 +10,9 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kSide = 14, kPitch = 17, kHead = 16, kLabelGap = 8, kMaxLabel = 130;
+constexpr int kCellSide = 14, kPitch = 17, kGridHead = 16, kLabelGap = 8, kMaxLabel = 130;
 // Largest grid that fits next to the progress.
-constexpr int kMaxRows = 5, kMaxColumns = 24;
+constexpr int kMaxRows = 5, kMaxCellColumns = 24;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ CellGrid::CellGrid(const Theme& theme, QWidget* parent) : QWidget(parent), theme
 void CellGrid::show_sweep(const app::SweepStatus& status) {
   status_ = status;
   grid_ = status.plan ? grid_of(*status.plan) : SweepGrid{};
-  const bool fits = grid_.rows.size() <= kMaxRows && grid_.columns.size() <= kMaxColumns;
+  const bool fits = grid_.rows.size() <= kMaxRows && grid_.columns.size() <= kMaxCellColumns;
   setVisible(status.plan != nullptr && fits && grid_.rows.size() * grid_.columns.size() > 1);
   updateGeometry();
   update();
@@ -40,14 +40,14 @@ int CellGrid::label_width() const {
 
 QSize CellGrid::sizeHint() const {
   return {label_width() + theme_.px(kPitch) * static_cast<int>(grid_.columns.size()),
-          theme_.px(kHead) + theme_.px(kPitch) * static_cast<int>(grid_.rows.size())};
+          theme_.px(kGridHead) + theme_.px(kPitch) * static_cast<int>(grid_.rows.size())};
 }
 
 void CellGrid::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setFont(theme_.font(11));
-  const int left = label_width(), top = theme_.px(kHead), pitch = theme_.px(kPitch), side = theme_.px(kSide);
+  const int left = label_width(), top = theme_.px(kGridHead), pitch = theme_.px(kPitch), side = theme_.px(kCellSide);
   for (int column = 0; column < grid_.columns.size(); ++column) {
     painter.setPen(theme_.tokens().text3);
     const QString word = painter.fontMetrics().elidedText(grid_.columns[column], Qt::ElideRight, pitch + 2);

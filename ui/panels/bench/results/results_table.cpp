@@ -21,7 +21,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr QLatin1String kColumnsKey("bench/columns");
+constexpr QLatin1String kResultColumnsKey("bench/columns");
 constexpr int kColumnsFrom = 500;  // a narrower table has only the context menu of its header
 constexpr int kVariableWidth = 112, kMetricWidth = 94, kNarrowWidth = 66, kVerdictWidth = 96;
 
@@ -151,7 +151,7 @@ void ResultsTable::make_columns(QWidget* head) {
 void ResultsTable::choose_metrics(const std::vector<std::size_t>& metrics) {
   QStringList names;
   for (const std::size_t metric : metrics) names << text_of(app::sweep_metrics()[metric].name);
-  state_.set(kColumnsKey, names);
+  state_.set(kResultColumnsKey, names);
   change_columns([&] { model_.set_metrics(metrics); });
   column_menu_->show_metrics(model_.metrics());
 }
@@ -159,7 +159,7 @@ void ResultsTable::choose_metrics(const std::vector<std::size_t>& metrics) {
 /// Restores the chosen metrics by name; unknown names of other versions are ignored.
 void ResultsTable::restore_metrics() {
   std::vector<std::size_t> metrics;
-  const QStringList names = state_.get(kColumnsKey).toStringList();
+  const QStringList names = state_.get(kResultColumnsKey).toStringList();
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
     if (names.contains(text_of(app::sweep_metrics()[i].name))) metrics.push_back(i);
   }

@@ -12,7 +12,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kMargin = 20;
+constexpr int kHeaderMargin = 20;
 constexpr int kFailedWidth = 160;  // enough for some words of a failure
 
 struct StateLook {
@@ -21,7 +21,7 @@ struct StateLook {
 };
 
 /// The look of a state. A finished sweep of `n` cells is not shown as a success if some cells failed or all were skipped.
-StateLook look_of(app::SweepState state, std::size_t n_failed, std::size_t n_skipped, std::size_t n) {
+StateLook look_of_sweep(app::SweepState state, std::size_t n_failed, std::size_t n_skipped, std::size_t n) {
   switch (state) {
     case app::SweepState::none: return {ChipState::quiet, {}};
     case app::SweepState::running: return {ChipState::accent, SweepHeader::tr("Running")};
@@ -74,8 +74,8 @@ QString cell_text(const app::SweepPlan& plan, std::size_t cell) {
 SweepHeader::SweepHeader(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setObjectName(QStringLiteral("bench.header"));
   auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(theme.px(kMargin), theme.px(10), theme.px(kMargin), theme.px(10));
-  row->setSpacing(theme.px(kMargin));
+  row->setContentsMargins(theme.px(kHeaderMargin), theme.px(10), theme.px(kHeaderMargin), theme.px(10));
+  row->setSpacing(theme.px(kHeaderMargin));
   row->addWidget(make_labels(), 1);
   row->addWidget(grid_ = new CellGrid(theme, this), 0, Qt::AlignVCenter);
   // Parts without space are hidden or wrapped: see make_room().
@@ -150,14 +150,14 @@ QStringList SweepHeader::facts_of(const app::SweepStatus& status, const QString&
 /// Hides the grid if there is no space for grid and facts, since the heat map shows the same. Facts that still do not fit
 /// into a line are put below each other.
 void SweepHeader::make_room() {
-  const int spacing = theme_.px(14), room = width() - 2 * theme_.px(kMargin);
+  const int spacing = theme_.px(14), room = width() - 2 * theme_.px(kHeaderMargin);
   int wanted = failed_->text().isEmpty() ? 0 : theme_.px(kFailedWidth) + spacing;
   for (const QPushButton* button : {skip_, resume_}) {
     if (!button->isHidden()) wanted += button->sizeHint().width() + spacing;
   }
   facts_->setText(facts_words_.join(QStringLiteral("&nbsp;&nbsp;&nbsp;")));
   const int line = facts_->sizeHint().width();
-  grid_->setVisible(has_grid_ && line + wanted + theme_.px(kMargin) + grid_->sizeHint().width() <= room);
+  grid_->setVisible(has_grid_ && line + wanted + theme_.px(kHeaderMargin) + grid_->sizeHint().width() <= room);
   if (line + wanted > room) facts_->setText(facts_words_.join(QStringLiteral("<br>")));
 }
 
@@ -177,7 +177,7 @@ void SweepHeader::show_sweep(const app::SweepStatus& status, const QString& expe
                   : errors.isEmpty() ? tr("%1 of %2 cells").arg(now).arg(total)
                                      : tr("%1 of %2 cells, %3").arg(now).arg(total).arg(errors));
   title_->set_tone(!status.runs() && n_failed > 0 ? TextTone::warning : TextTone::text);
-  const StateLook look = look_of(status.state, n_failed, n_skipped, total);
+  const StateLook look = look_of_sweep(status.state, n_failed, n_skipped, total);
   const bool is_end = status.state == app::SweepState::done || status.state == app::SweepState::failed;
   state_->set(look.chip, is_end ? ChipMark::icon : ChipMark::none, look.word);
   where_->setText(where_text(status));

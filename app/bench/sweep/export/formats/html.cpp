@@ -36,7 +36,7 @@ std::string cell_row(const SweepPlan& plan, std::size_t index, const CellResult&
   return row + fmt::format("<td>{}</td></tr>\n", result.samples.size());
 }
 
-std::string table(const SweepPlan& plan, const SweepReport& report) {
+std::string html_table(const SweepPlan& plan, const SweepReport& report) {
   std::string html = "<table><thead><tr>";
   for (const SweepVariable& variable : plan.variables)
     html += fmt::format("<th class=\"text\">{}</th>", escaped(variable.name));
@@ -71,7 +71,7 @@ std::string warnings(const SweepReport& report) {
 }
 
 /// Example: " (1 failed, 2 skipped)".
-std::string left_out(const SweepReport& report) {
+std::string left_out_html(const SweepReport& report) {
   const std::size_t failed = report.n_failed(), skipped = report.n_skipped();
   if (failed + skipped == 0) return {};
   if (skipped == 0) return fmt::format(" ({} failed)", failed);
@@ -103,10 +103,10 @@ std::string to_html(const SweepPlan& plan, const SweepReport& report) {
       "<h1>{0}</h1>\n<p>{2}. {3} of {4} cells{13}, at most {5} runs each; means with 95 % confidence intervals.</p>\n"
       "{12}{6}<h2>Charts</h2>\n{7}<h2>Machine</h2>\n<p>{8}{9}</p>\n<h2>Definitions</h2>\n<dl>{10}</dl>\n"
       "<h2>Plan</h2>\n<pre>{11}</pre>\n</body></html>\n",
-      escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, table(plan, report),
+      escaped(title), kStyle, escaped(subject), report.cells.size(), n_cells(plan), plan.repeats, html_table(plan, report),
       charts(plan, report),
       plan.target.url.empty() ? "" : "The machine that measured, not that of the server: ", escaped(text_of(this_machine())),
-      definitions, plan_text(plan), warnings(report), left_out(report));
+      definitions, plan_text(plan), warnings(report), left_out_html(report));
 }
 
 extern constexpr ExportFormat kHtmlExport{
