@@ -29,6 +29,8 @@ struct ServerOptions {
   std::uint16_t port = 8000;  ///< 0: a free one
   std::string api_key;        ///< empty: none. Required if the host is not a loopback address
   std::string model_name;     ///< name that clients use; empty: the loaded model's own
+  std::vector<std::string> other_model_names;  ///< further names that clients may use; answers have the first
+  bool any_model_name = false;                 ///< every name that a client uses is the loaded model
   /// Allowed Host headers in addition to the address itself, localhost and 127.0.0.1. A name without port matches any port.
   std::vector<std::string> allowed_hosts;
   /// CORS origins; empty: off. "http://localhost" and other names of this machine without a port match any port.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/server/access.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 
@@ -68,6 +70,13 @@ bool allows_host(std::string_view listed, std::string_view given) {
   return is_host && equal_ignoring_case(name, is_bare_v6(listed) ? std::string_view(bracketed) : name_of(listed));
 }
 
+/// Names of this machine: its host name, and that name as multicast DNS has it.
+std::vector<std::string> names_of_machine() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return {};
+  return {name.data(), std::string(name.data()) + ".local"};
+}
+
 }  // namespace
 
 bool is_public_path(std::string_view path) {
@@ -79,7 +88,11 @@ bool is_loopback(std::string_view host) {
 }
 
 Access::Access(const ServerOptions& options)
-    : host_(options.host), hosts_(options.allowed_hosts), origins_(options.allowed_origins), key_(options.api_key) {}
+    : host_(options.host),
+      machine_names_(names_of_machine()),
+      hosts_(options.allowed_hosts),
+      origins_(options.allowed_origins),
+      key_(options.api_key) {}
 
 std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) const {
   const std::string_view given = head.authority.empty() ? head.value("Host") : std::string_view(head.authority);
@@ -92,6 +105,10 @@ std::optional<AccessRefusal> Access::check_host(const http::RequestHead& head) c
       if (names_here(given, name, port)) return std::nullopt;
     }
   }
+  for (const std::string& name : machine_names_) {
+    if (names_here(given, name, port)) return std::nullopt;
+  }
+  if (key_.required() && key_.admits(head)) return std::nullopt;
   const bool is_listed =
       std::any_of(hosts_.begin(), hosts_.end(), [&](const std::string& listed) { return allows_host(listed, given); });
   if (is_listed) return std::nullopt;
@@ -117,7 +134,8 @@ std::optional<AccessRefusal> Access::check_origin(const http::RequestHead& head)
 
 std::optional<AccessRefusal> Access::check_key(const http::RequestHead& head) const {
   if (is_public_path(head.path) || key_.admits(head)) return std::nullopt;
-  return AccessRefusal{401, "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\""};
+  return AccessRefusal{401,
+                       "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\" or as \"x-api-key: KEY\""};
 }
 
 std::optional<AccessRefusal> Access::check_media_type(const http::RequestHead& head) {
@@ -153,7 +171,7 @@ std::vector<http::Field> Access::preflight_fields(const http::RequestHead& head)
   // All headers that a listed page asks for are allowed: client libraries send some of their own (X-Stainless-...).
   const std::string_view asked = head.value("Access-Control-Request-Headers");
   std::vector<http::Field> fields = {
-      {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+      {"Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS"},
       {"Access-Control-Allow-Headers", asked.empty() ? "Authorization, Content-Type" : std::string(asked)},
       {"Access-Control-Max-Age", "600"}};
   // Browsers ask this before a page from the internet may reach this machine.

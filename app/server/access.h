@@ -26,8 +26,8 @@ class Access {
  public:
   explicit Access(const ServerOptions& options);
 
-  /// Returns 421 unless Host (or the authority of an absolute target) is exactly a name of this server with its port, or an
-  /// allowed host.
+  /// Returns 421 unless Host (or the authority of an absolute target) is exactly a name of this server or of this machine
+  /// with its port, or an allowed host; any host passes with the key, which a web page does not have.
   std::optional<AccessRefusal> check_host(const http::RequestHead& head) const;
   /// Returns 403 for a web page that is not listed. A request without Origin is not from a web page.
   std::optional<AccessRefusal> check_origin(const http::RequestHead& head) const;
@@ -49,6 +49,7 @@ class Access {
   bool lists_origin(std::string_view origin) const;
 
   std::string host_;
+  std::vector<std::string> machine_names_;  ///< "box" and "box.local"
   std::vector<std::string> hosts_, origins_;
   http::BearerKey key_;
 };

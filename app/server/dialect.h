@@ -2,13 +2,17 @@
 // Dialect: one protocol of the server, as a table of routes, an error format and an example command.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/api/log.h"
 #include "app/api/model_slot.h"
 #include "app/api/request_log.h"
+#include "app/server/answer_store.h"
 #include "app/server/field_warnings.h"
 #include "app/server/http/handler.h"
 #include "app/server/id_source.h"
@@ -25,12 +29,24 @@ struct ServerContext {
   Log& log;
   IdSource& ids;
   WarningLog& warned;
+  AnswerStore& answers;
+  std::atomic<std::uint64_t>& cache_epoch;  ///< number of times that clients have reset the prefix cache
   const Traffic& traffic;
-  std::string model_name{};  ///< name under which the model is served; empty: the model's own
+  std::string model_name{};                      ///< name under which the model is served; empty: the model's own
+  std::vector<std::string> other_model_names{};  ///< further names of the model
+  bool any_model_name = false;                   ///< every name is the model's
 
   const std::string& served_name(const engine::LoadedModel& model) const {
     return model_name.empty() ? model.name : model_name;
   }
+  /// Returns the served name and the further ones.
+  std::vector<std::string> served_names(const engine::LoadedModel& model) const {
+    std::vector<std::string> names = {served_name(model)};
+    names.insert(names.end(), other_model_names.begin(), other_model_names.end());
+    return names;
+  }
+  /// Checks a name that a request uses. Errors: not_found.
+  engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model) const;
 };
 
 /// Answers a request of one route. Thread: a worker (quick routes: the I/O thread).
@@ -38,7 +54,7 @@ using RouteFunction = engine::Result<http::Reply> (*)(const ServerContext& conte
 
 struct Route {
   std::string_view method;
-  std::string_view path;  ///< "/*" at the end matches any path below
+  std::string_view path;  ///< "/*" at the end matches any path below, "/*/" one segment
   RouteFunction answer;
   bool quick = false;  ///< neither computes nor waits
 };
@@ -51,6 +67,10 @@ struct Dialect {
   std::string (*error_body)(const engine::Error& error, int http_status);
   /// Returns a curl command that the server answers. `key` may be empty.
   std::string (*curl)(const std::string& base_url, const std::string& model, const std::string& key);
+  /// Field of answers, besides x-request-id, in which the dialect's clients look for the id of the request; empty: none.
+  std::string_view request_id_field = {};
+  /// Errors of unknown paths that begin with it have this dialect's format; empty: none has.
+  std::string_view path_prefix = {};
 };
 
 /// All dialects. An error outside of every dialect has the format of the first.

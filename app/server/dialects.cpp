@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <chrono>
 
 #include "app/log/printable.h"
@@ -10,6 +14,8 @@ namespace lathe::app {
 // THE TABLE of dialects: one folder in dialects/ and one line here for each.
 LATHE_TABLE(Dialect, kDialects,
   kOpenaiDialect,
+  kAnthropicDialect,
+  kOllamaDialect,
 );
 
 namespace {
@@ -23,6 +29,15 @@ std::string progress_of(const ModelStatus& status) {
 }  // namespace
 
 std::span<const Dialect* const> dialects() { return kDialects; }
+
+engine::Result<void> ServerContext::check_model_name(std::string_view name, const engine::LoadedModel& model) const {
+  const std::vector<std::string> names = served_names(model);
+  if (any_model_name || std::find(names.begin(), names.end(), name) != names.end()) return {};
+  return engine::fail(
+      engine::ErrorCode::not_found,
+      fmt::format("The model `{}` does not exist; this server has `{}`.", printable(name, 100), fmt::join(names, "`, `")),
+      "model");
+}
 
 engine::Result<EngineLease> lease_engine(const ServerContext& context) {
   EngineLease lease = context.models.lease();

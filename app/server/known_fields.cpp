@@ -30,6 +30,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "stream", .fate = served},
     {.name = "stream_options", .fate = served},
     {.name = "echo", .fate = served},
+    {.name = "suffix", .fate = served},
     {.name = "add_special_tokens", .fate = served, .neutral = "true"},
     {.name = "add_generation_prompt", .fate = served, .neutral = "true"},
     {.name = "continue_final_message", .fate = served},
@@ -69,16 +70,16 @@ constexpr KnownField kKnownFields[] = {
     {.name = "options", .fate = options},
     // Constraints of the answer.
     {.name = "response_format", .fate = served},
-    {.name = "structured_outputs", .fate = refused},
-    {.name = "guided_json", .fate = refused, .empty_asks = true},
-    {.name = "guided_regex", .fate = refused},
-    {.name = "guided_choice", .fate = refused},
-    {.name = "guided_grammar", .fate = refused},
-    {.name = "json_schema", .fate = refused, .empty_asks = true},
-    {.name = "grammar", .fate = refused},
-    {.name = "regex", .fate = refused},
-    {.name = "ebnf", .fate = refused},
-    {.name = "structural_tag", .fate = refused},
+    {.name = "guided_json", .fate = served, .empty_asks = true},
+    {.name = "guided_regex", .fate = served},
+    {.name = "guided_choice", .fate = served},
+    {.name = "guided_grammar", .fate = served},
+    {.name = "guided_whitespace_pattern", .fate = served},
+    {.name = "json_schema", .fate = served, .empty_asks = true},
+    {.name = "grammar", .fate = served},
+    {.name = "regex", .fate = served},
+    {.name = "ebnf", .fate = served},
+    {.name = "structural_tag", .fate = served},
     {.name = "format", .fate = refused, .empty_asks = true},
     {.name = "grammar_string", .fate = refused},
     {.name = "regex_pattern", .fate = refused},
@@ -107,7 +108,6 @@ constexpr KnownField kKnownFields[] = {
     {.name = "prompt_embeds", .fate = refused},
     {.name = "input_embeds", .fate = refused},
     {.name = "input_ids", .fate = refused},
-    {.name = "suffix", .fate = refused},
     {.name = "system", .fate = refused},
     {.name = "template", .fate = refused},
     {.name = "context", .fate = refused},
@@ -190,12 +190,11 @@ constexpr KnownField kKnownFields[] = {
     {.name = "backend_sampling", .fate = warned},
     {.name = "verbosity", .fate = warned, .neutral = R"("medium")"},
     // Settings of constraints.
-    {.name = "guided_decoding_backend", .fate = warned, .with = "guided_json guided_regex guided_choice guided_grammar"},
-    {.name = "guided_whitespace_pattern", .fate = warned, .with = "guided_json guided_regex guided_choice guided_grammar"},
-    {.name = "grammar_lazy", .fate = warned, .with = "grammar"},
-    {.name = "grammar_triggers", .fate = warned, .with = "grammar"},
-    {.name = "grammar_type", .fate = warned, .with = "grammar"},
-    {.name = "preserved_tokens", .fate = warned, .with = "grammar"},
+    {.name = "guided_decoding_backend", .fate = warned},
+    {.name = "grammar_lazy", .fate = refused, .with = "grammar"},
+    {.name = "grammar_triggers", .fate = warned, .with = "grammar_lazy"},
+    {.name = "grammar_type", .fate = warned, .with = "grammar_lazy"},
+    {.name = "preserved_tokens", .fate = warned, .with = "grammar_lazy"},
     // Limits.
     {.name = "n_keep", .fate = warned, .neutral = "0"},
     {.name = "num_keep", .fate = warned, .neutral = "0"},
@@ -362,6 +361,14 @@ std::vector<KnownField> known_fields(engine::SamplingTable sampling) {
 
 std::span<const KnownField> known_fields() {
   static const std::vector<KnownField> fields = known_fields(engine::sampling_fields());
+  return fields;
+}
+
+std::vector<KnownField> dialect_fields(std::span<const KnownField> own) {
+  std::vector<KnownField> fields(own.begin(), own.end());
+  for (const KnownField& field : known_fields()) {
+    if (find_field(own, field.name) == nullptr) fields.push_back(field);
+  }
   return fields;
 }
 

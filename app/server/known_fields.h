@@ -37,6 +37,8 @@ struct KnownField {
 std::span<const KnownField> known_fields();
 /// The same with the sampling parameters of `sampling`; a field that is neither one of them nor in the table is unknown.
 std::vector<KnownField> known_fields(engine::SamplingTable sampling);
+/// The fields of a dialect: its own rows, then those of known_fields() with other names.
+std::vector<KnownField> dialect_fields(std::span<const KnownField> own);
 /// THE TABLE of the members of ollama's `options`; the `served` ones become fields of the body. A member with the name of a
 /// sampling parameter is served.
 std::span<const KnownField> option_fields();

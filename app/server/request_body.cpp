@@ -26,8 +26,10 @@ bool note_unread(const std::vector<FieldWarning>& warnings, const std::function<
 
 }  // namespace
 
-engine::Result<RequestBody> RequestBody::read(std::string_view text) {
+engine::Result<RequestBody> RequestBody::read(std::string_view text, std::span<const KnownField> table) {
   RequestBody body;
+  body.text_ = text;
+  body.table_ = table;
   LATHE_TRY(body.fields_, engine::parse_json(text, "body"));
   if (!body.fields_.is_object()) return engine::fail(ErrorCode::invalid_argument, "the body must be a JSON object", "body");
   LATHE_TRY_VOID(body.move_options());
@@ -37,9 +39,9 @@ engine::Result<RequestBody> RequestBody::read(std::string_view text) {
 
 /// Moves the served members of `options` to the body; warns of the other ones.
 engine::Result<void> RequestBody::move_options() {
-  for (const KnownField& field : known_fields()) {
+  for (const KnownField& field : table_) {
     const std::string name(field.name);
-    if (field.fate != FieldFate::options || !asks(known_fields(), fields_, name)) continue;
+    if (field.fate != FieldFate::options || !asks(table_, fields_, name)) continue;
     const Json options = std::move(fields_[name]);
     fields_.erase(name);
     if (!options.is_object()) return engine::fail(ErrorCode::invalid_argument, "must be an object", name);
@@ -58,7 +60,7 @@ engine::Result<void> RequestBody::move_options() {
 }
 
 engine::Result<void> RequestBody::move_aliases() {
-  for (const KnownField& field : known_fields()) {
+  for (const KnownField& field : table_) {
     if (field.fate != FieldFate::alias) continue;
     const auto found = fields_.find(std::string(field.name));
     if (found == fields_.end()) continue;
@@ -91,8 +93,35 @@ engine::Result<void> RequestBody::move(const Json& value, const KnownField& from
   return {};
 }
 
+void RequestBody::set(const std::string& name, Json value, std::string given_as) {
+  fields_[name] = std::move(value);
+  if (given_as != name) given_as_[name] = std::move(given_as);
+}
+
+void RequestBody::set_ordered(const std::string& name, engine::OrderedJson value, std::string given_as) {
+  set(name, Json(value), std::move(given_as));
+  ordered_[name] = std::move(value);
+}
+
+engine::Result<engine::OrderedJson> RequestBody::ordered(std::string_view name) const {
+  if (const auto found = ordered_.find(name); found != ordered_.end()) return found->second;
+  LATHE_TRY(const engine::OrderedJson whole, engine::parse_ordered_json(text_, "body"));
+  const auto found = whole.find(std::string(name));
+  return found == whole.end() ? engine::OrderedJson() : *found;
+}
+
+void RequestBody::warn(const std::vector<FieldWarning>& warnings) {
+  warnings_.insert(warnings_.end(), warnings.begin(), warnings.end());
+}
+
 engine::Error RequestBody::in_given_names(engine::Error error) const {
-  if (const auto given = given_as_.find(error.where); given != given_as_.end()) error.where = given->second;
+  for (std::size_t end = error.where.size(); end != std::string::npos && end > 0;
+       end = error.where.find_last_of(".[", end - 1)) {
+    const auto given = given_as_.find(error.where.substr(0, end));
+    if (given == given_as_.end()) continue;
+    error.where.replace(0, end, given->second);
+    break;
+  }
   return error;
 }
 

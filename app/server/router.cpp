@@ -21,16 +21,26 @@ namespace {
 using engine::Error;
 using engine::ErrorCode;
 
+constexpr std::size_t kMaxRequestId = 200;
 constexpr const char* kInternal = "internal error; the server's log says more";
 
+/// "*" at the end of a route matches any path below, elsewhere it matches one segment.
 bool path_matches(std::string_view route, std::string_view path) {
-  if (!route.ends_with("/*")) return route == path;
-  const std::string_view stem = route.substr(0, route.size() - 1);
-  return path.size() > stem.size() && path.starts_with(stem);
+  const std::size_t star = route.find('*');
+  if (star == route.npos) return route == path;
+  const std::string_view stem = route.substr(0, star), rest = route.substr(star + 1);
+  if (path.size() <= stem.size() + rest.size() || !path.starts_with(stem) || !path.ends_with(rest)) return false;
+  const std::string_view segment = path.substr(stem.size(), path.size() - stem.size() - rest.size());
+  return rest.empty() || segment.find('/') == segment.npos;
 }
 
 bool serves(const Route& route, std::string_view method) {
   return method == route.method || (method == "HEAD" && route.method == "GET");
+}
+
+bool announces_body(const http::RequestHead& head) {
+  const std::string_view length = head.value("Content-Length");
+  return !head.value("Transfer-Encoding").empty() || (!length.empty() && length != "0");
 }
 
 Error error_of(const std::exception_ptr& why) {
@@ -54,15 +64,25 @@ bool Router::is_on(const Dialect& dialect) const {
   return std::find(options_.dialects_off.begin(), options_.dialects_off.end(), dialect.name) == options_.dialects_off.end();
 }
 
+/// Also finds a route whose path has a "/v1" more or less: base addresses are given with and without it.
 Router::Match Router::match(const http::RequestHead& head) const {
   Match match{.path = http::canonical_path(head.path)};
   if (!match.path) return match;
+  match_path(match, head.method);
+  if (match.dialect != nullptr) return match;
+  const std::string& path = *match.path;
+  Match other{.path = path.starts_with("/v1/") ? path.substr(3) : "/v1" + path};
+  match_path(other, head.method);
+  return other.dialect != nullptr ? other : match;
+}
+
+void Router::match_path(Match& match, std::string_view method) const {
   for (std::size_t i = 0; i < dialects().size(); ++i) {
     const Dialect& dialect = *dialects()[i];
     if (!is_on(dialect)) continue;
     for (const Route& route : dialect.routes) {
       if (!path_matches(route.path, *match.path)) continue;
-      const bool is_it = match.route == nullptr && serves(route, head.method);
+      const bool is_it = match.route == nullptr && serves(route, method);
       if (is_it) match.route = &route;
       if (is_it || match.dialect == nullptr) {
         match.dialect = &dialect;
@@ -71,7 +91,18 @@ Router::Match Router::match(const http::RequestHead& head) const {
       match.methods.append(route.method).append(route.method == "GET" ? ", HEAD, " : ", ");
     }
   }
-  return match;
+}
+
+/// Returns the dialect in whose format an error is written: that of the route, of the nearest one, of the path's prefix.
+const Dialect& Router::dialect_of(const Match& match) const {
+  if (match.dialect != nullptr) return *match.dialect;
+  if (!match.path) return *dialects().front();
+  if (const Dialect* nearest = nearest_route(*match.path).dialect) return *nearest;
+  for (const Dialect* dialect : dialects()) {
+    const bool is_its_path = !dialect->path_prefix.empty() && match.path->starts_with(dialect->path_prefix);
+    if (is_its_path && is_on(*dialect)) return *dialect;
+  }
+  return *dialects().front();
 }
 
 /// Checks in a fixed order: a client that the server does not answer at all learns nothing about keys or paths.
@@ -86,14 +117,21 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
   if (match.route == nullptr) {
     return AccessRefusal{405, "this path accepts " + match.methods + "OPTIONS", {{"Allow", match.methods + "OPTIONS"}}};
   }
-  if (head.method != "POST") return std::nullopt;
+  if (head.method != "POST" || !announces_body(head)) return std::nullopt;
   if (auto refusal = Access::check_media_type(head)) return refusal;
   return Access::check_content_coding(head);
 }
 
-/// Suggests the nearest route, for a base address with a part too many or too few: "/models", "/v1/v1/models".
-std::string Router::no_route(const http::RequestHead& head, const std::string& path) const {
-  std::string_view nearest;
+/// Returns the id that the client gave to its request, or a new one.
+std::string Router::request_id(const http::RequestHead& head) const {
+  const std::string_view given = head.value("X-Request-Id");
+  const bool is_plain = std::all_of(given.begin(), given.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  return given.empty() || given.size() > kMaxRequestId || !is_plain ? "req_" + context_.ids.next() : std::string(given);
+}
+
+/// Finds the route that a path with a part too many or too few means: "/api/v1/models", "/v1/v1/v1/models".
+Router::Nearest Router::nearest_route(const std::string& path) const {
+  Nearest nearest;
   std::ptrdiff_t least = std::numeric_limits<std::ptrdiff_t>::max();
   for (const Dialect* dialect : dialects()) {
     if (!is_on(*dialect) || path == "/") continue;
@@ -101,10 +139,15 @@ std::string Router::no_route(const http::RequestHead& head, const std::string& p
       const std::string_view whole = route.path.substr(0, route.path.find("/*"));
       const std::ptrdiff_t apart = std::abs(std::ssize(whole) - std::ssize(path));
       if (apart >= least || !(path.ends_with(whole) || whole.ends_with(path))) continue;
-      nearest = whole;
+      nearest = {dialect, whole};
       least = apart;
     }
   }
+  return nearest;
+}
+
+std::string Router::no_route(const http::RequestHead& head, const std::string& path) const {
+  const std::string_view nearest = nearest_route(path).path;
   const std::string words = "there is no " + printable(head.path, 100) + " here";
   return nearest.empty() ? words : words + "; did you mean " + std::string(nearest) + "?";
 }
@@ -113,8 +156,12 @@ http::Screening Router::screen(const http::RequestHead& head) {
   http::Screening screening;
   screening.fields = access_.cors_fields(head);
   const Match found = match(head);
+  screening.fields.push_back({"x-request-id", request_id(head)});
+  if (found.dialect != nullptr && !found.dialect->request_id_field.empty()) {
+    screening.fields.push_back({std::string(found.dialect->request_id_field), screening.fields.back().value});
+  }
   if (const auto refusal = refusal_of(head, found)) {
-    const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+    const Dialect& dialect = dialect_of(found);
     screening.refusal = refuse_with(&head, dialect, Error{code_of(refusal->status), refusal->message, {}}, refusal->status);
     auto& fields = screening.refusal->fields;
     fields.insert(fields.end(), refusal->fields.begin(), refusal->fields.end());
@@ -151,8 +198,8 @@ http::Reply Router::handle(http::Request request) {
 }
 
 http::Response Router::refuse(const http::RequestHead* head, const http::Refusal& refusal) {
-  const Match found = head != nullptr ? match(*head) : Match{};
-  const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+  const Match found = head != nullptr ? match(*head) : Match{.path = std::string()};
+  const Dialect& dialect = dialect_of(found);
   // Refusals without a head are counted here: answered() is not called for them.
   if (head == nullptr) traffic_.count(refusal.status, Traffic::kMaxDialects);
   return refuse_with(head, dialect, Error{code_of(refusal.status), refusal.message, {}}, refusal.status);
@@ -182,7 +229,7 @@ http::Response Router::refuse_with(const http::RequestHead* head, const Dialect&
 
 http::Response Router::failed(const http::RequestHead& head, const std::exception_ptr& why) {
   const Match found = match(head);
-  const Dialect& dialect = found.dialect != nullptr ? *found.dialect : *dialects().front();
+  const Dialect& dialect = dialect_of(found);
   const Error error = error_of(why);
   const int status = http_status_of(error.code);
   context_.log.error("server", fmt::format("the answer to {} {} could not be built: {}", head.method,

@@ -27,10 +27,18 @@ class Router final : public http::Handler {
     std::size_t index = 0;  ///< index of the dialect in the table
     const Route* route = nullptr;
     std::string methods{};             ///< methods of this path: "GET, HEAD, "
-    engine::Result<std::string> path;  ///< canonical path
+    engine::Result<std::string> path;  ///< canonical path, as the route has it
   };
   Match match(const http::RequestHead& head) const;
+  struct Nearest {
+    const Dialect* dialect = nullptr;
+    std::string_view path{};
+  };
+  Nearest nearest_route(const std::string& path) const;
+  const Dialect& dialect_of(const Match& match) const;
+  void match_path(Match& match, std::string_view method) const;
   std::optional<AccessRefusal> refusal_of(const http::RequestHead& head, const Match& match) const;
+  std::string request_id(const http::RequestHead& head) const;
   std::string no_route(const http::RequestHead& head, const std::string& path) const;
   http::Response error_response(const Dialect& dialect, const engine::Error& error, int status) const;
   http::Response refuse_with(const http::RequestHead* head, const Dialect& dialect, const engine::Error& error, int status);

@@ -2,6 +2,7 @@
 #include "app/server/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <mutex>
 
@@ -69,6 +70,8 @@ class HttpServer final : public Server {
   Log& log_;
   IdSource ids_;
   WarningLog warned_;
+  std::atomic<std::uint64_t> cache_epoch_{0};
+  AnswerStore answers_;  ///< outlives a listener: its answers are there after a restart
 
   std::mutex control_;        // held by start and stop, which run one at a time; stop may take its grace period
   mutable std::mutex mutex_;  // protects the members that follow
@@ -105,8 +108,18 @@ engine::Result<void> HttpServer::start(const ServerOptions& options) {
 engine::Result<void> HttpServer::open(const ServerOptions& options) {
   LATHE_TRY_VOID(check(options));
   auto traffic = std::make_unique<Traffic>();
-  auto router = std::make_unique<Router>(
-      options, ServerContext{models_, requests_, log_, ids_, warned_, *traffic, options.model_name}, *traffic);
+  ServerContext context{models_,
+                        requests_,
+                        log_,
+                        ids_,
+                        warned_,
+                        answers_,
+                        cache_epoch_,
+                        *traffic,
+                        options.model_name,
+                        options.other_model_names,
+                        options.any_model_name};
+  auto router = std::make_unique<Router>(options, std::move(context), *traffic);
   http::ListenerOptions listen;
   listen.host = options.host;
   listen.port = options.port;
@@ -149,6 +162,7 @@ void HttpServer::stop(int grace_ms) {
   }
   if (listener == nullptr) return;
   listener->stop(std::chrono::milliseconds(std::max(grace_ms, 0)));
+  answers_.stop();
   const std::lock_guard lock(mutex_);
   listener_.reset();
   router_.reset();

@@ -35,6 +35,8 @@ std::vector<SettingDescriptor> make_table() {
       {"server/port", 8000, "Port to listen on; 0: a free one.", 0, 65535},
       {"server/api_key", "", "Key that clients must send; empty: none. Needed for addresses other than this machine."},
       {"server/model_name", "", "Name under which the model is served; empty: the folder's name."},
+      {"server/other_model_names", Json::array(), "Further names that clients may use for the model."},
+      {"server/any_model_name", false, "Answer requests for a model of any name."},
       {"server/autostart", false, "Switch the server on when a model is loaded at start."},
       {"server/allowed_hosts", Json::array(), "Names that clients may put in the Host header besides the address itself."},
       {"server/allowed_origins", Json::array(), "Web origins that may use the server (CORS); empty: none."},

@@ -7,7 +7,7 @@
 namespace lathe::engine {
 
 /// As parse_json(), but a byte order mark is skipped, and NaN, Infinity, -Infinity and numbers too large for a double are
-/// non-finite doubles.
+/// non-finite doubles, as are objects like {"__float__": "Infinity"}, which transformers 5 writes in their place.
 Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 /// The text of a value for a message, at most 80 bytes; non-finite numbers as NaN, Infinity, -Infinity.

@@ -24,6 +24,7 @@ using BooleanMember = bool SamplingParams::*;
 using SeedMember = std::optional<std::uint64_t> SamplingParams::*;
 using TextsMember = std::vector<std::string> SamplingParams::*;
 using IdsMember = std::vector<std::int32_t> SamplingParams::*;
+using TextMember = std::string SamplingParams::*;
 using BiasMember = std::vector<std::pair<std::int32_t, float>> SamplingParams::*;
 
 /// Section of the window's Sampling dock. Presets set the parameters of randomness and repetition, which say how tokens are
@@ -48,7 +49,7 @@ struct SamplingControl {
 struct SamplingField {
   OptionDescriptor option;
   std::variant<NumberMember, IntegerMember, MaybeIntegerMember, BooleanMember, SeedMember, TextsMember, IdsMember,
-               BiasMember>
+               BiasMember, TextMember>
       member;
   std::string_view neutral{};         ///< JSON values, separated by blanks, that request nothing, as the default does
   std::string_view generation_key{};  ///< key of generation_config.json that recommends a value; empty: none

@@ -37,6 +37,8 @@ struct SamplingParams {
   std::optional<std::int64_t> prompt_logprobs;             ///< 0..20 alternatives of each prompt token
   std::vector<std::pair<std::int32_t, float>> logit_bias;  ///< at most kMaxBiases, -100..100
   bool skip_special_tokens = true;
+  /// JSON of what the answer must be, as vLLM's structured_outputs: {"json": SCHEMA}. Empty: it is free.
+  std::string structured_outputs;
 
   bool operator==(const SamplingParams&) const = default;
 };

@@ -11,8 +11,9 @@ namespace lathe::engine {
 
 /// Kind of an event. n0 to n3 are SchedulerEvent::n.
 enum class SchedulerEventKind : std::uint8_t {
-  queued,               ///< n0 requests ahead
-  waiting,              ///< not admitted: n0 blocks needed, n1 free, n2 requests of at most n3 running; once per reason
+  queued,       ///< n0 requests ahead
+  constrained,  ///< the answer follows a grammar: n0 kind (ConstraintKind), n1 nodes, n2 us of compiling, n3 1: it was known
+  waiting,      ///< not admitted: n0 blocks needed, n1 free, n2 requests of at most n3 running; once per reason
   waiting_reservation,  ///< not admitted: n0 contiguous blocks needed for a whole context, n1 free, n2 requests running
   waiting_batch,        ///< waits until the batch ends: n0 of its n1 answers are unfinished
   waiting_fill,         ///< waits until a batch begins, with n1 requests (n0 wait) or n2 ms after the first arrived

@@ -142,9 +142,19 @@ class LimitedBuilder {
     return true;
   }
   bool close() {
+    if (takes_non_finite_) take_tagged_number(*open_.back());
     open_.pop_back();
     if constexpr (kIsOrdered) names_.pop_back();
     return true;
+  }
+
+  /// transformers 5 writes a number that JSON does not have as {"__float__": "Infinity"}.
+  static void take_tagged_number(AnyJson& json) {
+    if (!json.is_object() || json.size() != 1) return;
+    const auto tagged = json.find("__float__");
+    if (tagged == json.end() || !tagged->is_string()) return;
+    const auto number = non_finite_of(with_finite_spellings(tagged->template get_ref<const std::string&>()));
+    if (number) json = *number;
   }
 
   static constexpr bool kIsOrdered = std::is_same_v<AnyJson, OrderedJson>;

@@ -24,6 +24,10 @@ class JsonFieldReader {
 
   const std::string& file() const { return file_; }
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  bool is_list(std::string_view key) const {
+    const Json* const value = find(key);
+    return value != nullptr && value->is_array();
+  }
   /// Whether the key exists with the value null: explicitly nothing, where an absent key would mean the default.
   bool is_null(std::string_view key) const {
     return json_.contains(std::string(key)) && json_.at(std::string(key)).is_null();

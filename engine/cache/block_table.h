@@ -26,12 +26,16 @@ struct BlockTable : BlockRow {
   int n_adopted = 0;                    ///< leading blocks that came from the prefix index
   int n_published = 0;                  ///< leading blocks that are in the prefix index
   PrefixNode published = kEmptyPrefix;  ///< the prefix of those blocks
-  std::vector<BlockRow> windows{};      ///< one for each window group
+  std::int32_t state_slot = -1;     ///< of its states in all recurrent layers; -1: the model has none, or it does not run
+  std::vector<BlockRow> windows{};  ///< one for each window group
 };
 
-/// Blocks first, first + 1, ... in every group, for texts that share the cache with no request: they belong to no pool.
-inline BlockTable consecutive_blocks(std::int32_t first, std::int64_t n_blocks, std::size_t n_windows = 0) {
+/// Blocks first, first + 1, ... in every group, and a slot of states, for texts that share the cache with no request: they
+/// belong to no pool.
+inline BlockTable consecutive_blocks(std::int32_t first, std::int64_t n_blocks, std::size_t n_windows = 0,
+                                     std::int32_t state_slot = 0) {
   BlockTable table;
+  table.state_slot = state_slot;
   table.blocks.resize(static_cast<std::size_t>(n_blocks));
   std::iota(table.blocks.begin(), table.blocks.end(), first);
   table.windows.assign(n_windows, table);

@@ -13,7 +13,12 @@ namespace lathe::engine {
 kernels::KvShape KvLayers::shape_of(std::int64_t layer) const {
   kernels::KvShape of_layer = shape;
   const int group = group_of(layer);
+  if (!heads.empty()) {
+    of_layer.n_kv_heads = heads[static_cast<std::size_t>(layer)].n_kv_heads;
+    of_layer.head_dim = heads[static_cast<std::size_t>(layer)].head_dim;
+  }
   if (group > 0) of_layer.n_blocks = window_blocks[static_cast<std::size_t>(group - 1)];
+  if (group == kNoKv) of_layer.n_blocks = 0;
   return of_layer;
 }
 
@@ -21,6 +26,10 @@ Result<KvStorage> KvStorage::allocate(kernels::Backend& backend, const KvLayers&
   KvStorage storage;
   storage.layout_ = layout;
   for (int i = 0; i < layout.shape.n_layers; ++i) {
+    if (!layout.is_cached(i)) {
+      storage.layers_.emplace_back();
+      continue;
+    }
     const std::size_t layer_bytes = backend.kv_layer_bytes(layout.shape_of(i));
     kernels::Buffer layer = backend.allocate_on_device(layer_bytes);
     if (!layer) {
@@ -39,6 +48,7 @@ std::int64_t KvStorage::n_bytes(const kernels::Backend& backend, const KvLayers&
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t sum = 0;
   for (int i = 0; i < layout.shape.n_layers; ++i) {
+    if (!layout.is_cached(i)) continue;
     const std::size_t bytes = backend.kv_layer_bytes(layout.shape_of(i));
     if (bytes > static_cast<std::size_t>(kMost - sum)) return kMost;
     sum += static_cast<std::int64_t>(bytes);
@@ -55,6 +65,7 @@ std::int64_t KvStorage::n_bytes() const {
 std::optional<std::int64_t> KvStorage::resident_bytes() const {
   std::int64_t sum = 0;
   for (const kernels::Buffer& layer : layers_) {
+    if (!layer) continue;
     const auto n_bytes = engine::resident_bytes({static_cast<const std::byte*>(layer.data()), layer.n_bytes()});
     if (!n_bytes) return std::nullopt;
     sum += *n_bytes;

@@ -17,12 +17,14 @@ std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_
 }
 
 PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window,
-                       std::span<const WindowPool> windows)
+                       std::span<const WindowPool> windows, int n_state_slots)
     : pool_(n_blocks),
       index_(n_blocks, block_size),
       block_size_(block_size),
       share_prefixes_(share_prefixes),
-      window_(window) {
+      window_(window),
+      state_slots_(n_state_slots) {
+  LATHE_CHECK(n_state_slots == 0 || !share_prefixes);
   matched_.reserve(static_cast<std::size_t>(n_blocks));
   for (const WindowPool& shape : windows) windows_.emplace_back(shape, n_blocks, block_size);
 }
@@ -75,6 +77,11 @@ int PagedCache::adopt_match(BlockTable& table) {
   table.published = matched_.empty() ? kEmptyPrefix : index_.node_of(matched_.back());
   matched_.clear();
   return table.n_published * block_size_;
+}
+
+void PagedCache::take_state_slot(BlockTable& table) {
+  LATHE_CHECK(table.state_slot < 0);
+  if (state_slots_.n_slots() > 0) table.state_slot = state_slots_.take();
 }
 
 int PagedCache::n_missing(const BlockTable& table, std::int64_t n_tokens) const {
@@ -151,6 +158,7 @@ void PagedCache::release(BlockTable& table) {
     pool_.release(table.blocks[static_cast<std::size_t>(i)]);
   }
   for (std::size_t i = 0; i < table.windows.size(); ++i) windows_[i].release(table.windows[i]);
+  if (table.state_slot >= 0) state_slots_.release(std::exchange(table.state_slot, -1));
   table.blocks.clear();
   table.n_dropped = table.n_adopted = table.n_published = 0;
   table.published = kEmptyPrefix;

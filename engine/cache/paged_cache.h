@@ -10,6 +10,7 @@
 #include "engine/cache/block_pool.h"
 #include "engine/cache/block_table.h"
 #include "engine/cache/prefix_index.h"
+#include "engine/cache/slot_pool.h"
 #include "engine/cache/window_group.h"
 
 namespace lathe::engine {
@@ -35,15 +36,18 @@ std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_
 class PagedCache {
  public:
   /// `window`: tokens that a token sees in the primary group, itself included; 0: all. `windows`: the window groups, each
-  /// with blocks for all sequences that can run at once (WindowGroup).
+  /// with blocks for all sequences that can run at once (WindowGroup). `n_state_slots`: sequences that can run at once, if
+  /// the model has recurrent layers; 0: it has none. Requires: with slots no prefixes are shared, since blocks hold nothing
+  /// of the states after a prefix.
   PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window = 0,
-             std::span<const WindowPool> windows = {});
+             std::span<const WindowPool> windows = {}, int n_state_slots = 0);
 
   const BlockPool& pool() const { return pool_; }
   int block_size() const { return block_size_; }
   std::int64_t window() const { return window_; }
   std::span<const WindowGroup> windows() const { return windows_; }
   bool shares_prefixes() const { return share_prefixes_; }
+  const SlotPool& state_slots() const { return state_slots_; }
   int blocks_for(std::int64_t n_tokens) const { return static_cast<int>((n_tokens + block_size_ - 1) / block_size_); }
 
   /// Finds the longest cached prefix in whole blocks that every group can continue. The prefix never includes the last
@@ -51,6 +55,9 @@ class PagedCache {
   PrefixMatch match(std::span<const std::int32_t> tokens, std::string_view salt);
   /// Puts the blocks of the last match() into an empty table. Returns the number of tokens that they hold.
   int adopt_match(BlockTable& table);
+
+  /// Gives the table a slot of states, if the model has recurrent layers. Requires: a free slot, and a table without one.
+  void take_state_slot(BlockTable& table);
 
   /// Blocks that the table lacks to hold n_tokens.
   int n_missing(const BlockTable& table, std::int64_t n_tokens) const;
@@ -82,7 +89,7 @@ class PagedCache {
   /// Removes from lookups the blocks that this table published and no other table shares, because their content is not to be
   /// trusted. `tokens`, `salt`: as published.
   void retract(BlockTable& table, std::span<const std::int32_t> tokens, std::string_view salt);
-  /// Gives back all blocks, the last first.
+  /// Gives back all blocks, the last first, and the slot of states.
   void release(BlockTable& table);
 
   /// Cached blocks of the primary group whose content grow() or take_contiguous() evicted since the last call. Resets the
@@ -102,6 +109,7 @@ class PagedCache {
   bool share_prefixes_;
   std::int64_t window_;
   std::vector<WindowGroup> windows_;
+  SlotPool state_slots_;
   int n_evicted_ = 0;
   std::vector<std::int32_t> matched_;  ///< blocks of the last match()
 };

@@ -30,6 +30,12 @@ std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor) {
 
 bool has_input_order(const StoredTensor& tensor) { return tensor.coded != nullptr && !tensor.coded->group_of.empty(); }
 
+std::vector<std::int64_t> plain_shape(const StoredTensor& tensor) {
+  std::vector<std::int64_t> shape = tensor.shape;
+  if (shape.size() == 3 && shape[1] == 1) shape.erase(shape.begin() + 1);
+  return shape;
+}
+
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
                             const kernels::ParallelFor& parallel_for) {
   if (tensor.coded != nullptr) {
@@ -51,8 +57,9 @@ kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& 
     data = aligned.data();
   }
   void* bytes = const_cast<std::byte*>(data);  // views have no const form; sources are only read
-  return tensor.shape.size() == 1 ? kernels::TensorView(bytes, dtype, {tensor.shape[0]})
-                                  : kernels::TensorView(bytes, dtype, {tensor.shape[0], tensor.shape[1]});
+  const std::vector<std::int64_t> shape = plain_shape(tensor);
+  return shape.size() == 1 ? kernels::TensorView(bytes, dtype, {shape[0]})
+                           : kernels::TensorView(bytes, dtype, {shape[0], shape[1]});
 }
 
 kernels::TensorView blocks_of(const StoredTensor& tensor, kernels::WeightFormat format, std::vector<std::byte>& memory,

@@ -42,6 +42,7 @@ enum class StoredForm : std::uint8_t {
   usual,
   rotary_pairs,   ///< Q and K: the two elements of a head that RoPE rotates together are adjacent
   plus_one,       ///< norm weights: 1 is already added; f32
+  minus_exp,      ///< logarithms of rates: the rates themselves, negated; f32
   outputs_first,  ///< [outputs, inputs], for matrices that the family's own files store transposed
   plain           ///< outputs_first, and rows of Q precede those of K and V where the family's own files interleave them
 };
@@ -68,9 +69,12 @@ std::int64_t n_bytes_of(const StoredTensor& tensor);
 /// Weight formats that keep the tensor's codes and scales without loss, the best first.
 std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor);
 
-/// A view of a tensor of one or two dimensions: its dtype where kernels read the type, else decoded f32. Headers may put
-/// tensors at odd addresses; an unaligned tensor is copied to `aligned`, and decoded values are written there. `aligned`
-/// must outlive the view.
+/// The tensor's shape without the dimension of 1 that weights of depthwise convolutions have: [C, 1, k] is [C, k].
+std::vector<std::int64_t> plain_shape(const StoredTensor& tensor);
+
+/// A view of a tensor whose plain_shape() has one or two dimensions: its dtype where kernels read the type, else decoded
+/// f32. Headers may put tensors at odd addresses; an unaligned tensor is copied to `aligned`, and decoded values are written
+/// there. `aligned` must outlive the view.
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
                             const kernels::ParallelFor& parallel_for = {});
 

@@ -37,6 +37,7 @@ enum class WeightRole : std::uint8_t {
   k_bias,
   v_bias,
   o_bias,
+  attention_gate,  ///< the product whose sigmoid multiplies the output of attention, before o
   qkv_bias,
   q_norm,
   k_norm,
@@ -55,7 +56,24 @@ enum class WeightRole : std::uint8_t {
   latent_kv,      ///< from the latent to K and V of all heads; files may store one tensor a head instead
   latent_head_k,  ///< from the latent to K of one head, transposed: [kv_lora_rank, qk_nope_head_dim]
   latent_head_v,  ///< from the latent to V of one head
-  mlp_norm,       ///< as attention_norm
+  delta_qkv,      ///< of gated delta net: Q, K and V of all heads
+  delta_z,        ///< the gate of the output
+  delta_b,        ///< one value a head: the rate of learning
+  delta_a,        ///< one value a head: the step of forgetting
+  delta_qkvz,     ///< Q, K, V and the gate in one tensor, key head after key head
+  delta_ba,       ///< both values in one tensor, key head after key head
+  delta_conv,     ///< [channels, taps], which files may have as [channels, 1, taps]
+  delta_a_log,    ///< the logarithm of the rate of forgetting
+  delta_dt_bias,  ///< added to `delta_a`
+  delta_norm,     ///< of each head's output, before the gate
+  delta_out,
+  short_conv_in,  ///< to b, c and x of a short convolution
+  short_conv_in_bias,
+  short_conv,  ///< as delta_conv
+  short_conv_bias,
+  short_conv_out,
+  short_conv_out_bias,
+  mlp_norm,  ///< as attention_norm
   mlp_norm_bias,
   mlp_out_norm,
   gate,
@@ -80,7 +98,33 @@ enum class WeightRole : std::uint8_t {
   shared_gate,
   shared_up,
   shared_down,
-  shared_expert_gate  ///< the product whose sigmoid multiplies the shared expert's output
+  shared_expert_gate,  ///< the product whose sigmoid multiplies the shared expert's output
+  router_norm,     ///< weight of the norm before the router, of layers that have an MLP and experts (MoeConfig::beside_mlp)
+  expert_scale,    ///< factor of each expert's weight, after normalising
+  dense_out_norm,  ///< after the MLP, of layers that have an MLP and experts; the next two before and after the experts
+  expert_norm,
+  expert_out_norm,
+  per_layer_embedding,   ///< one row a token with its embeddings for all layers
+  per_layer_model_proj,  ///< from the embedded token to a second embedding for each layer
+  per_layer_proj_norm,   ///< of the outputs of per_layer_model_proj, one weight for all layers
+  per_layer_gate,        ///< from the residual stream to the width of an embedding for a layer
+  per_layer_proj,        ///< from that width back
+  per_layer_norm,
+  layer_scalar,  ///< one number, by which a layer multiplies the residual stream
+  altup_proj_1,  ///< from the embedded token to the second stream, and to the next ones
+  altup_proj_2,
+  altup_proj_3,
+  altup_unembed_1,  ///< from the second stream to the sum of all, and from the next ones
+  altup_unembed_2,
+  altup_unembed_3,
+  altup_router_norm,
+  altup_router,   ///< from the active stream to a number for each stream
+  altup_predict,  ///< from these numbers to the coefficients of the prediction: [streams squared, streams]
+  altup_correct,  ///< from these numbers to the coefficients of the correction
+  altup_scale,    ///< factors of the corrected active stream
+  laurel_left,
+  laurel_right,
+  laurel_norm
 };
 
 /// The order in which files store the elements of a tensor.
@@ -89,9 +133,11 @@ enum class TensorLayout : std::uint8_t {
   transposed,        ///< [inputs, outputs]: GPT-2
   kv_groups,         ///< for each KV head the rows of its query heads, then of K, then of V: InternLM2, Falcon-40B, GPT-NeoX
   row_pairs,         ///< rows of gate and up alternate: gpt-oss stored as codes
+  one_row,           ///< a vector as a matrix of one row: ERNIE 4.5
   transposed_pairs,  ///< [inputs, outputs], with columns in the order of row_pairs: gpt-oss
   rotary_pairs,      ///< rows of Q or K in which the two values that RoPE rotates together are adjacent: GGUF files of Llama
   plus_one,          ///< norms that already include the 1 that the family adds, in f32: GGUF files of Gemma
+  minus_exp,         ///< -exp(x) in place of x, in f32: rates of recurrent layers in GGUF files
 };
 
 struct TensorName {

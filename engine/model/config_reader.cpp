@@ -59,6 +59,16 @@ bool is_neutral(const Json& value, double neutral) {
 
 }  // namespace
 
+bool ConfigReader::is_list(std::string_view key) const {
+  const Json* const value = find(key);
+  return value != nullptr && value->is_array();
+}
+
+bool ConfigReader::switch_or(std::string_view key, bool fallback) {
+  const Json* const value = find(key);
+  return value != nullptr && value->is_number() ? number_or(key, 0, -1e9, 1e9) != 0 : boolean_or(key, fallback);
+}
+
 void ConfigReader::note_unread_knobs() {
   for (const ChangingSetting& knob : kChangingSettings) {
     const Json* value = find(knob.key);

@@ -10,6 +10,10 @@ class ConfigReader : public JsonFieldReader {
  public:
   using JsonFieldReader::JsonFieldReader;
 
+  bool is_list(std::string_view key) const;
+  /// A switch, which some files give as a number.
+  bool switch_or(std::string_view key, bool fallback);
+
   /// Records every setting that changes the arithmetic and that no read_config() has read.
   void note_unread_knobs();
 };

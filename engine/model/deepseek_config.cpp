@@ -26,25 +26,24 @@ void read_latent(ConfigReader& reader, ModelConfig& config, const LatentConfig& 
   config.head_dim = latent.cached_dim();
 }
 
-/// True for each layer with experts. Newer families list their layers; the others have a count and a period.
-std::vector<bool> sparse_layers(ConfigReader& reader, const ModelConfig& config, std::int64_t n_dense) {
+}  // namespace
+
+void read_sparse_layers_by_type(ConfigReader& reader, ModelConfig& config, std::string_view dense_key,
+                                std::int64_t n_dense) {
   const auto n_layers = static_cast<std::size_t>(config.n_layers);
   const std::vector<std::string> types = reader.texts("mlp_layer_types", static_cast<std::size_t>(kMaxLayers));
   if (!types.empty() && types.size() < n_layers) {
     reader.fault("mlp_layer_types",
                  fmt::format("got a list of {}, expected one for each of {} layers", types.size(), n_layers));
   }
-  n_dense = reader.integer_or("first_k_dense_replace", n_dense, 0, kMaxLayers);
+  n_dense = reader.integer_or(dense_key, n_dense, 0, kMaxLayers);
   const std::int64_t period = reader.integer_or("moe_layer_freq", 1, 1, kMaxLayers);
-  std::vector<bool> sparse;
+  config.layers.resize(n_layers);
   for (std::size_t i = 0; i < n_layers; ++i) {
     const auto layer = static_cast<std::int64_t>(i);
-    sparse.push_back(i < types.size() ? types[i] == "sparse" : layer >= n_dense && layer % period == 0);
+    config.layers[i].has_experts = i < types.size() ? types[i] == "sparse" : layer >= n_dense && layer % period == 0;
   }
-  return sparse;
 }
-
-}  // namespace
 
 void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults) {
   read_sizes(reader, config, {.n_positions = defaults.n_positions});
@@ -64,8 +63,7 @@ void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const Deepse
 
 void read_deepseek_experts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults) {
   read_experts(reader, config, defaults.n_experts, defaults.top_k, {.n_experts = "n_routed_experts"});
-  const std::vector<bool> sparse = sparse_layers(reader, config, defaults.n_dense);
-  for (std::size_t i = 0; i < config.layers.size(); ++i) config.layers[i].has_experts = sparse[i];
+  read_sparse_layers_by_type(reader, config, "first_k_dense_replace", defaults.n_dense);
   config.moe.shared_size = config.moe.expert_size * reader.integer_or("n_shared_experts", defaults.n_shared, 0, kMaxExperts);
   if (config.mlp_bias && config.moe.shared_size > 0) reader.unmet("biases of shared experts (mlp_bias)");
   config.moe.scale = reader.number_or("routed_scaling_factor", defaults.expert_scale, 1e-6, 1e6);

@@ -48,6 +48,9 @@ void read_deepseek_parts(ConfigReader& reader, ModelConfig& config, const Deepse
 /// Reads routed and shared experts, and which layers have them: by `mlp_layer_types`, else from the first `n_dense` layers
 /// on. Requires: n_layers is set.
 void read_deepseek_experts(ConfigReader& reader, ModelConfig& config, const DeepseekDefaults& defaults);
+/// Gives experts to the layers that `mlp_layer_types` lists, else to every `moe_layer_freq`th after the first dense ones,
+/// whose number is under `dense_key`. Requires: n_layers is set.
+void read_sparse_layers_by_type(ConfigReader& reader, ModelConfig& config, std::string_view dense_key, std::int64_t n_dense);
 /// Reads the router of V3: sigmoids, a correction bias for the choice, groups by the sum of their best two.
 void read_sigmoid_router(ConfigReader& reader, ModelConfig& config, std::int64_t n_groups, std::int64_t topk_groups);
 /// Reads the groups of experts, of which a row uses the best topk_group.

@@ -26,4 +26,15 @@ struct SoftCaps {
 /// Reads the scale of the scores and the soft caps of scores and logits; `usual` where the file gives none.
 void read_gemma_scores(ConfigReader& reader, ModelConfig& config, const SoftCaps& usual);
 
+/// Reads RoPE of Gemma 3 and 3n: of the layers that see the whole context, and of those with a window. Older files have the
+/// theta of the latter in a separate key, without scaling. Requires: the windows are read.
+void read_gemma_ropes(ConfigReader& reader, ModelConfig& config);
+
+/// Reads num_kv_shared_layers: the last layers use K and V of the last layer before them that has the same window. Requires:
+/// windows and heads of the layers are read.
+void share_last_kv(ConfigReader& reader, ModelConfig& config, std::int64_t usual);
+
+/// Reads the sizes of per-layer embeddings.
+void read_per_layer(ConfigReader& reader, ModelConfig& config);
+
 }  // namespace lathe::engine

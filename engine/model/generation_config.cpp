@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::string_view kGenerationConfigFile = "generation_config.json", kMaxNewTokens = "max_new_tokens";
 
+/// Takes a list of token ids, or warns why not.
+std::vector<std::int32_t> take_ids(const Json& json, std::string_view key, std::int64_t vocab_size,
+                                   std::vector<std::string>& warnings) {
+  auto ids = read_token_ids(json, key, vocab_size, kGenerationConfigFile);
+  if (!ids) {
+    warnings.push_back(fmt::format("{} is left out: {}", ids.error().where, ids.error().message));
+    return {};
+  }
+  warnings.insert(warnings.end(), ids->warnings.begin(), ids->warnings.end());
+  return std::move(ids->ids);
+}
+
 /// Takes one value, or warns why not.
 void take(const Json& value, const SamplingField& field, std::int64_t vocab_size, GenerationConfig& config) {
   if (value.is_null()) return;
@@ -30,12 +42,8 @@ void take(const Json& value, const SamplingField& field, std::int64_t vocab_size
 
 GenerationConfig read_generation_config(const Json& json, std::int64_t vocab_size, SamplingTable table) {
   GenerationConfig config;
-  if (auto eos = read_token_ids(json, "eos_token_id", vocab_size, kGenerationConfigFile)) {
-    config.eos_ids = std::move(eos->ids);
-    config.warnings = std::move(eos->warnings);
-  } else {
-    config.warnings.push_back(fmt::format("{} is left out: {}", eos.error().where, eos.error().message));
-  }
+  config.eos_ids = take_ids(json, "eos_token_id", vocab_size, config.warnings);
+  config.suppressed_ids = take_ids(json, "suppress_tokens", vocab_size, config.warnings);
   for (const SamplingField& field : table) {
     if (field.generation_key.empty()) continue;
     if (const auto found = json.find(field.generation_key); found != json.end()) take(*found, field, vocab_size, config);

@@ -37,6 +37,7 @@ struct MatrixForm {
 
 struct LayerFormats {
   std::array<MatrixForm, kMatrixParts> formats;
+  kernels::WeightFormat floating = kernels::WeightFormat::f32;  ///< of small matrices that no quantization rounds
   LayerFormats(const MatrixForm& matrices, const MatrixForm& experts)
       : formats{matrices, matrices, matrices, matrices, experts, experts} {}
   const MatrixForm& of(MatrixPart part) const { return formats[static_cast<std::size_t>(part)]; }

@@ -26,6 +26,12 @@ void complete(ModelConfig& config) {
   config.layers.resize(static_cast<std::size_t>(config.n_layers), {.rope = config.ropes.empty() ? -1 : 0});
   if (config.attention_scale == 0) config.attention_scale = 1 / std::sqrt(static_cast<double>(config.head_dim));
   if (config.embedding_size == 0) config.embedding_size = config.hidden_size;
+  const auto has_mixer = [&](LayerMixer mixer) {
+    return std::any_of(config.layers.begin(), config.layers.end(),
+                       [&](const LayerConfig& layer) { return layer.mixer == mixer; });
+  };
+  if (!has_mixer(LayerMixer::gated_delta_net)) config.delta_net = {};
+  if (!has_mixer(LayerMixer::short_conv)) config.short_conv = {};
   if (!config.has_experts()) config.moe = {};  // drops the family's defaults where no layer has experts
 }
 
@@ -64,20 +70,39 @@ tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& 
 }
 
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
-  if (config.n_heads % config.n_kv_heads != 0) {
-    reader.fault("num_key_value_heads",
-                 fmt::format("got {}, expected a divisor of num_attention_heads {}", config.n_kv_heads, config.n_heads));
-  }
-  if (config.head_dim % 2 != 0) {
-    reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
-                                         config.head_dim));
-  }
+  const auto check = [&](const LayerConfig& layer) {
+    if (config.n_heads % config.kv_heads_of(layer) != 0) {
+      reader.fault("num_key_value_heads", fmt::format("got {}, expected a divisor of num_attention_heads {}",
+                                                      config.kv_heads_of(layer), config.n_heads));
+    }
+    if (config.head_dim_of(layer) % 2 != 0) {
+      reader.fault("head_dim", fmt::format("got {}, expected an even number: the numbers of a head are rotated in pairs",
+                                           config.head_dim_of(layer)));
+    }
+  };
+  check({});
+  for (const LayerConfig& layer : config.layers) check(layer);
 }
 
 }  // namespace
 
 bool ModelConfig::has_experts() const {
   return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.has_experts; });
+}
+
+bool ModelConfig::has_recurrent_layers() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.is_recurrent(); });
+}
+
+bool ModelConfig::has_sizes_by_layer() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
+    return layer.n_kv_heads > 0 || layer.head_dim > 0 || layer.intermediate_size > 0 || layer.shares_kv() || layer.k_is_v;
+  });
+}
+
+std::int64_t ModelConfig::n_cached_layers() const {
+  return std::count_if(layers.begin(), layers.end(),
+                       [](const LayerConfig& layer) { return !layer.shares_kv() && !layer.is_recurrent(); });
 }
 
 std::int64_t ModelConfig::longest_context() const {
@@ -95,10 +120,17 @@ std::int64_t ModelConfig::longest_context() const {
 std::int64_t ModelConfig::window_of_all() const {
   std::int64_t longest = 0;
   for (const LayerConfig& layer : layers) {
+    if (layer.is_recurrent()) continue;
     if (layer.window == 0 || !is_causal) return 0;
     longest = std::max(longest, layer.window);
   }
   return longest;
+}
+
+std::int64_t ModelConfig::chunk_size() const {
+  if (!has_chunks) return 0;
+  const auto chunked = std::find_if(layers.begin(), layers.end(), [](const LayerConfig& layer) { return layer.window > 0; });
+  return chunked != layers.end() ? chunked->window : 0;
 }
 
 std::vector<std::int64_t> ModelConfig::shorter_windows(std::int64_t context) const {

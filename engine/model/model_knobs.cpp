@@ -24,15 +24,20 @@ constexpr std::array kResiduals = {Name<Residual>{Residual::sequential, "sequent
                                    Name<Residual>{Residual::parallel_two_norms, "parallel_two_norms"}};
 constexpr std::array kQkNorms = {Name<QkNorm>{QkNorm::none, "none"}, Name<QkNorm>{QkNorm::head, "head"},
                                  Name<QkNorm>{QkNorm::own_heads, "own_heads"}, Name<QkNorm>{QkNorm::all_heads, "all_heads"}};
-constexpr std::array kActivations = {Name<Activation>{Activation::silu, "silu"}, Name<Activation>{Activation::gelu, "gelu"},
+constexpr std::array kActivations = {Name<Activation>{Activation::silu, "silu"},
+                                     Name<Activation>{Activation::gelu, "gelu"},
                                      Name<Activation>{Activation::gelu_tanh, "gelu_tanh"},
                                      Name<Activation>{Activation::relu, "relu"},
-                                     Name<Activation>{Activation::clamped_silu, "clamped_silu"}};
+                                     Name<Activation>{Activation::clamped_silu, "clamped_silu"},
+                                     Name<Activation>{Activation::relu_squared, "relu_squared"}};
 constexpr std::array kRopeStyles = {Name<RopeStyle>{RopeStyle::half, "half"},
                                     Name<RopeStyle>{RopeStyle::interleaved, "interleaved"}};
 constexpr std::array kRouterScores = {
     Name<RouterScore>{RouterScore::softmax, "softmax"}, Name<RouterScore>{RouterScore::softmax_chosen, "softmax_chosen"},
     Name<RouterScore>{RouterScore::sigmoid, "sigmoid"}, Name<RouterScore>{RouterScore::sparse_mixer, "sparse_mixer"}};
+constexpr std::array kMixers = {Name<LayerMixer>{LayerMixer::attention, "attention"},
+                                Name<LayerMixer>{LayerMixer::gated_delta_net, "gated_delta_net"},
+                                Name<LayerMixer>{LayerMixer::short_conv, "short_conv"}};
 constexpr std::array kGroupScores = {Name<GroupScore>{GroupScore::largest, "largest"},
                                      Name<GroupScore>{GroupScore::best_two, "best_two"}};
 
@@ -55,7 +60,9 @@ struct RopeKnob {
   OrderedJson (*value)(const RopeConfig&);
 };
 constexpr std::array kRopeKnobs = {
-    RopeKnob{"factor", of(RopeScaling::linear) | of(RopeScaling::dynamic) | of(RopeScaling::llama3) | of(RopeScaling::yarn),
+    RopeKnob{"factor",
+             of(RopeScaling::linear) | of(RopeScaling::dynamic) | of(RopeScaling::llama3) | of(RopeScaling::yarn) |
+                 of(RopeScaling::proportional),
              [](const RopeConfig& rope) { return OrderedJson(rope.factor); }},
     RopeKnob{"low_freq_factor", of(RopeScaling::llama3),
              [](const RopeConfig& rope) { return OrderedJson(rope.low_freq_factor); }},
@@ -69,6 +76,8 @@ constexpr std::array kRopeKnobs = {
              [](const RopeConfig& rope) { return unless_zero(rope.mscale_all_dim); }},
     RopeKnob{"attention_factor", of(RopeScaling::yarn) | of(RopeScaling::longrope),
              [](const RopeConfig& rope) { return if_given(rope.attention_factor); }},
+    RopeKnob{"rotated_pairs", of(RopeScaling::proportional),
+             [](const RopeConfig& rope) { return OrderedJson(rope.n_rotated_pairs); }},
     RopeKnob{"short_factor", of(RopeScaling::longrope),
              [](const RopeConfig& rope) { return OrderedJson(rope.short_factor); }},
     RopeKnob{"long_factor", of(RopeScaling::longrope), [](const RopeConfig& rope) { return OrderedJson(rope.long_factor); }},
@@ -84,7 +93,9 @@ OrderedJson rope_json(const RopeConfig& rope) {
                       {"style", name_in(kRopeStyles, rope.style)},
                       {"scaling", name_of(rope.scaling)},
                       {"original_max_position_embeddings", unless_zero(rope.original_max_position_embeddings)},
+                      {"still", rope.is_still},
                       {"query_growth", unless_zero(rope.query_growth)},
+                      {"growth_offset", unless_zero(rope.growth_offset)},
                       {"grown_dim", unless_zero(rope.grown_dim)}};
   for (const RopeKnob& knob : kRopeKnobs) {
     if ((knob.scalings & of(rope.scaling)) != 0) json[std::string(knob.name)] = knob.value(rope);
@@ -111,8 +122,18 @@ OrderedJson by_layer(const ModelConfig& config, const Value& value) {
   return all;
 }
 
+/// Null where all layers have the model's own sizes, and K and V of their own.
+template <class Value>
+OrderedJson by_size(const ModelConfig& config, const Value& value) {
+  return config.has_sizes_by_layer() ? by_layer(config, value) : OrderedJson();
+}
+
 OrderedJson norm_json(const NormConfig& norm) {
-  return {{"kind", name_in(kNormKinds, norm.kind)}, {"eps", norm.eps}, {"bias", norm.has_bias}, {"plus_one", norm.plus_one}};
+  return {{"kind", name_in(kNormKinds, norm.kind)},
+          {"eps", norm.eps},
+          {"bias", norm.has_bias},
+          {"plus_one", norm.plus_one},
+          {"weightless", norm.is_weightless}};
 }
 
 OrderedJson latent_json(const LatentConfig& latent) {
@@ -123,6 +144,17 @@ OrderedJson latent_json(const LatentConfig& latent) {
           {"qk_rope_head_dim", latent.qk_rope_head_dim},
           {"v_dim", latent.v_dim},
           {"bias", latent.has_bias}};
+}
+
+OrderedJson delta_net_json(const ModelConfig& config) {
+  const DeltaNetConfig& net = config.delta_net;
+  if (!net.exists()) return {};
+  return {{"key_heads", net.n_key_heads},
+          {"heads", net.n_heads},
+          {"key_dim", net.key_dim},
+          {"value_dim", net.value_dim},
+          {"conv_kernel", net.conv_kernel},
+          {"state_values", net.n_heads * net.key_dim * net.value_dim + (net.conv_kernel - 1) * net.qkv_size()}};
 }
 
 OrderedJson experts_json(const ModelConfig& config) {
@@ -143,6 +175,8 @@ OrderedJson experts_json(const ModelConfig& config) {
           {"expert_bias", moe.has_expert_bias},
           {"shared_size", unless_zero(moe.shared_size)},
           {"shared_gate", moe.has_shared_gate},
+          {"weighs_input", moe.weighs_input},
+          {"beside_mlp", moe.beside_mlp},
           {"of_layers", by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.has_experts); })}};
 }
 
@@ -156,7 +190,37 @@ constexpr std::array kKnobs = {
     Knob{"heads", [](const ModelConfig& config) { return OrderedJson(config.n_heads); }},
     Knob{"kv_heads", [](const ModelConfig& config) { return OrderedJson(config.n_kv_heads); }},
     Knob{"head_dim", [](const ModelConfig& config) { return OrderedJson(config.head_dim); }},
+    Knob{"kv_heads_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.kv_heads_of(layer)); });
+         }},
+    Knob{"head_dim_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.head_dim_of(layer)); });
+         }},
+    Knob{"intermediate_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [&](const LayerConfig& layer) { return OrderedJson(config.inner_of(layer)); });
+         }},
+    Knob{"cached_layers", [](const ModelConfig& config) { return OrderedJson(config.n_cached_layers()); }},
+    Knob{"kv_source_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [](const LayerConfig& layer) {
+             return layer.shares_kv() ? OrderedJson(layer.kv_source) : OrderedJson();
+           });
+         }},
+    Knob{"k_is_v_of_layers",
+         [](const ModelConfig& config) {
+           return by_size(config, [](const LayerConfig& layer) { return OrderedJson(layer.k_is_v); });
+         }},
     Knob{"norm", [](const ModelConfig& config) { return norm_json(config.norm); }},
+    Knob{"out_norm_form",
+         [](const ModelConfig& config) { return config.out_norm ? norm_json(*config.out_norm) : OrderedJson(); }},
+    Knob{"final_norm_form",
+         [](const ModelConfig& config) { return config.final_norm ? norm_json(*config.final_norm) : OrderedJson(); }},
+    Knob{
+        "embedding_norm_form",
+        [](const ModelConfig& config) { return config.embedding_norm ? norm_json(*config.embedding_norm) : OrderedJson(); }},
     Knob{"norm_place", [](const ModelConfig& config) { return OrderedJson(name_in(kNormPlaces, config.norm_place)); }},
     Knob{"final_norm", [](const ModelConfig& config) { return OrderedJson(config.has_final_norm); }},
     Knob{"residual", [](const ModelConfig& config) { return OrderedJson(name_in(kResiduals, config.residual)); }},
@@ -191,15 +255,50 @@ constexpr std::array kKnobs = {
          [](const ModelConfig& config) {
            return config.qk_norm == QkNorm::none ? OrderedJson() : norm_json(config.qk_norm_form);
          }},
+    Knob{"qk_norm_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.norms_queries); });
+         }},
+    Knob{"norms_after_rope", [](const ModelConfig& config) { return OrderedJson(config.norms_after_rope); }},
+    Knob{"attention_gates", [](const ModelConfig& config) { return unless_zero(config.n_attention_gates); }},
+    Knob{"chunks", [](const ModelConfig& config) { return OrderedJson(config.has_chunks); }},
+    Knob{"v_norm", [](const ModelConfig& config) { return OrderedJson(config.has_v_norm); }},
     Knob{"attention_scale", [](const ModelConfig& config) { return OrderedJson(config.attention_scale); }},
     Knob{"attention_soft_cap", [](const ModelConfig& config) { return unless_zero(config.attention_soft_cap); }},
     Knob{"logit_soft_cap", [](const ModelConfig& config) { return unless_zero(config.logit_soft_cap); }},
     Knob{"clip_qkv", [](const ModelConfig& config) { return unless_zero(config.clip_qkv); }},
     Knob{"sinks", [](const ModelConfig& config) { return OrderedJson(config.has_sinks); }},
     Knob{"latent_attention", [](const ModelConfig& config) { return latent_json(config.latent); }},
+    Knob{"output_gate", [](const ModelConfig& config) { return OrderedJson(config.has_output_gate); }},
+    Knob{"mixer_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return OrderedJson(name_in(kMixers, layer.mixer)); });
+         }},
+    Knob{"gated_delta_net", delta_net_json},
+    Knob{"short_conv_kernel", [](const ModelConfig& config) { return unless_zero(config.short_conv.kernel); }},
     Knob{"activation", [](const ModelConfig& config) { return OrderedJson(name_in(kActivations, config.activation)); }},
     Knob{"gated_mlp", [](const ModelConfig& config) { return OrderedJson(config.is_gated); }},
     Knob{"experts", experts_json},
+    Knob{"per_layer_embeddings",
+         [](const ModelConfig& config) {
+           const PerLayerConfig& per_layer = config.per_layer;
+           return per_layer.exists() ? OrderedJson{{"size", per_layer.size}, {"vocab_size", per_layer.vocab_size}}
+                                     : OrderedJson();
+         }},
+    Knob{"streams",
+         [](const ModelConfig& config) {
+           const AltUpConfig& altup = config.altup;
+           return altup.exists() ? OrderedJson{{"n_streams", altup.n_streams},
+                                               {"active", altup.active},
+                                               {"scales_corrected", altup.scales_corrected},
+                                               {"laurel_rank", altup.laurel_rank}}
+                                 : OrderedJson();
+         }},
+    Knob{"activation_sparsity_of_layers",
+         [](const ModelConfig& config) {
+           return by_layer(config, [](const LayerConfig& layer) { return unless_zero(layer.activation_sparsity); });
+         }},
+    Knob{"layer_scalar", [](const ModelConfig& config) { return OrderedJson(config.has_layer_scalar); }},
     Knob{"embedding_multiplier", [](const ModelConfig& config) { return OrderedJson(config.embedding_multiplier); }},
     Knob{"residual_multiplier", [](const ModelConfig& config) { return OrderedJson(config.residual_multiplier); }},
     Knob{"logit_multiplier", [](const ModelConfig& config) { return OrderedJson(config.logit_multiplier); }},

@@ -39,7 +39,7 @@ Result<Checkpoint> random_checkpoint(const ModelConfig& config, const std::strin
   const auto add = [&](const TensorName& rule, std::int64_t layer, std::int64_t part) {
     RandomTensor& tensor = tensors.emplace_back();
     tensor.name = with_prefix(rule.role, tensor_name(rule.pattern, layer, part), architecture.prefixes.front());
-    tensor.shape = stored_shape(rule.layout, shape_of(rule.role, config));
+    tensor.shape = stored_shape(rule.layout, shape_of(rule.role, config, layer));
     const bool of_norm = is_norm(tensor.name, tensor.shape);
     tensor.mean = of_norm && !config.norm.plus_one ? 1 : 0;
     tensor.deviation = of_norm ? kNormDeviation : kDeviation;

@@ -30,14 +30,19 @@ constexpr std::array kScalingSpellings = {
 /// Reads the fields of one RoPE from the object that holds them.
 class RopeFields {
  public:
-  RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest, std::int64_t old)
-      : reader_(reader), object_(std::move(object)), rope_(rope), longest_(longest), old_(old > 0 ? old : longest) {}
+  RopeFields(ConfigReader& reader, std::string object, RopeConfig& rope, std::int64_t longest, const RopeDefaults& defaults)
+      : reader_(reader),
+        object_(std::move(object)),
+        rope_(rope),
+        longest_(longest),
+        old_(defaults.old_context > 0 ? defaults.old_context : longest),
+        may_be_proportional_(defaults.may_be_proportional) {}
 
   void read_scaling() {
     const std::string type = reader_.text_or(key("rope_type"), reader_.text_or(key("type"), "default"));
     const auto* const known = std::find_if(kScalingSpellings.begin(), kScalingSpellings.end(),
                                            [&](const ScalingSpelling& row) { return row.name == type; });
-    if (known == kScalingSpellings.end()) {
+    if (known == kScalingSpellings.end() || (known->scaling == RopeScaling::proportional && !may_be_proportional_)) {
       reader_.unmet(
           fmt::format("RoPE scaling '{:.32}' ({}; known: default, linear, dynamic, llama3, yarn, longrope)", type, object_));
       return;
@@ -51,6 +56,7 @@ class RopeFields {
       case RopeScaling::dynamic: read_dynamic(); break;
       case RopeScaling::llama3: read_llama3(); break;
       case RopeScaling::yarn: read_yarn(); break;
+      case RopeScaling::proportional: read_proportional(); break;
       case RopeScaling::longrope: read_longrope(); break;
     }
   }
@@ -75,8 +81,8 @@ class RopeFields {
     rope_.low_freq_factor = reader_.number(key("low_freq_factor"), 1e-3, kMaxFactor);
     rope_.high_freq_factor = reader_.number(key("high_freq_factor"), 1e-3, kMaxFactor);
     rope_.original_max_position_embeddings = old_context();
-    if (rope_.high_freq_factor <= rope_.low_freq_factor) {
-      reader_.fault(key("high_freq_factor"), fmt::format("got {:g}, expected more than low_freq_factor {:g}",
+    if (rope_.high_freq_factor < rope_.low_freq_factor) {
+      reader_.fault(key("high_freq_factor"), fmt::format("got {:g}, expected at least low_freq_factor {:g}",
                                                          rope_.high_freq_factor, rope_.low_freq_factor));
     }
   }
@@ -100,6 +106,12 @@ class RopeFields {
     rope_.mscale = reader_.number_or(key("mscale"), 0, 0, kMaxFactor);
     rope_.mscale_all_dim = reader_.number_or(key("mscale_all_dim"), 0, 0, kMaxFactor);
     read_attention_factor();
+  }
+
+  void read_proportional() {
+    rope_.factor = reader_.number_or(key("factor"), 1, 1, kMaxFactor);
+    const double part = reader_.number_or(key("partial_rotary_factor"), 1, 0, 1);
+    rope_.n_rotated_pairs = static_cast<std::int64_t>(part * static_cast<double>(rope_.rotary_dim) / 2);
   }
 
   void read_longrope() {
@@ -129,6 +141,7 @@ class RopeFields {
   const std::string object_;
   RopeConfig& rope_;
   const std::int64_t longest_, old_;
+  const bool may_be_proportional_;
 };
 
 }  // namespace
@@ -142,7 +155,9 @@ std::string_view name_of(RopeScaling scaling) {
 
 std::string describe_scaling(const RopeConfig& rope) {
   const std::string name(name_of(rope.scaling));
-  return rope.scaling == RopeScaling::none ? name : fmt::format("{} x{:g}", name, rope.factor);
+  const bool has_factor =
+      rope.scaling != RopeScaling::none && (rope.scaling != RopeScaling::proportional || rope.factor != 1);
+  return !has_factor ? name : fmt::format("{} x{:g}", name, rope.factor);
 }
 
 std::string_view rope_object(ConfigReader& reader) {
@@ -188,7 +203,7 @@ RopeConfig read_rope(ConfigReader& reader, const RopeDefaults& defaults, std::in
                   .style = defaults.style};
   const double top_level_theta = reader.number_or("rope_theta", defaults.theta, 1, kMaxTheta);
   rope.theta = reader.number_or(object + ".rope_theta", top_level_theta, 1, kMaxTheta);
-  RopeFields(reader, object, rope, max_position_embeddings, defaults.old_context).read_scaling();
+  RopeFields(reader, object, rope, max_position_embeddings, defaults).read_scaling();
   const bool has_whole_waves = rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::longrope;
   if (rope.is_odd && has_whole_waves) {
     reader.fault(object + ".rope_type", fmt::format("{} scaling needs an even number of rotary dimensions, got {}",

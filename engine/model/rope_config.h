@@ -18,11 +18,12 @@ class ConfigReader;
 
 enum class RopeScaling : std::uint8_t {
   none,
-  linear,   ///< all frequencies divided by `factor`. Chen et al. 2023
-  dynamic,  ///< a larger theta for contexts beyond the model's own ("dynamic NTK")
-  llama3,   ///< low frequencies divided by `factor`, high ones unchanged
-  yarn,     ///< low frequencies divided as in llama3, with other bounds; and larger scores. Peng et al. 2023
-  longrope  ///< a divisor for each frequency: one list for short contexts, one for long. Ding et al. 2024
+  linear,        ///< all frequencies divided by `factor`. Chen et al. 2023
+  dynamic,       ///< a larger theta for contexts beyond the model's own ("dynamic NTK")
+  llama3,        ///< low frequencies divided by `factor`, high ones unchanged
+  yarn,          ///< low frequencies divided as in llama3, with other bounds; and larger scores. Peng et al. 2023
+  proportional,  ///< the first pairs of a head rotate by the frequencies of the whole head, the others not at all: Gemma 4
+  longrope       ///< a divisor for each frequency: one list for short contexts, one for long. Ding et al. 2024
 };
 
 struct RopeConfig {
@@ -38,11 +39,14 @@ struct RopeConfig {
   bool truncate = true;                      ///< yarn: the bounds are rounded outwards to whole indices of frequencies
   std::optional<double> attention_factor{};  ///< yarn, longrope: factor of cosines and sines, if given
   double mscale = 0, mscale_all_dim = 0;     ///< yarn of DeepSeek
+  std::int64_t n_rotated_pairs = 0;          ///< proportional: pairs with a frequency
   std::vector<double> short_factor{}, long_factor{};                        ///< longrope, [rotary_dim / 2]
   std::optional<double> short_attention_factor{}, long_attention_factor{};  ///< longrope of Phi-3.5-MoE
-  /// Growth of Q with its position: rotated values are multiplied by 1 + query_growth * ln(1 + floor(position /
-  /// original_max_position_embeddings)).
+  bool is_still = false;  ///< all angles are 0: a layer without RoPE whose queries grow (Llama 4)
+  /// Growth of Q with its position: rotated values are multiplied by 1 + query_growth * ln(1 + floor((position +
+  /// growth_offset) / original_max_position_embeddings)).
   double query_growth = 0;
+  std::int64_t growth_offset = 0;
   std::int64_t grown_dim = 0;  ///< values of a head of Q behind the rotated ones that grow as well; even
 };
 
@@ -57,6 +61,7 @@ struct RopeDefaults {
   std::int64_t rotary_dim = 0;
   kernels::RopeStyle style = kernels::RopeStyle::half;
   std::int64_t old_context = 0;  ///< original_max_position_embeddings; 0: max_position_embeddings
+  bool may_be_proportional = false;
 };
 
 /// Name of the object that holds RoPE: `rope_scaling` if it is not empty, else `rope_parameters`.

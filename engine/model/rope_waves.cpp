@@ -14,7 +14,8 @@ double scale_llama3(double frequency, const RopeConfig& rope) {
   const double wavelength = 2 * std::numbers::pi / frequency;
   const double waves = static_cast<double>(rope.original_max_position_embeddings) / wavelength;
   if (waves > rope.high_freq_factor) return frequency;
-  if (waves < rope.low_freq_factor) return frequency / rope.factor;
+  // Llama 4 has equal bounds: no frequency lies between them.
+  if (waves < rope.low_freq_factor || rope.high_freq_factor == rope.low_freq_factor) return frequency / rope.factor;
   const double blend = (waves - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor);
   return (1 - blend) * frequency / rope.factor + blend * frequency;
 }
@@ -74,7 +75,7 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
   RopeWaves waves;
   const double theta = rope.scaling == RopeScaling::dynamic ? dynamic_theta(rope, n_positions) : rope.theta;
   for (std::int64_t i = 0; i < rope.rotary_dim; i += 2) {
-    waves.frequencies.push_back(std::pow(theta, -static_cast<double>(i) / wave_dim(rope)));
+    waves.frequencies.push_back(rope.is_still ? 0 : std::pow(theta, -static_cast<double>(i) / wave_dim(rope)));
   }
   switch (rope.scaling) {
     case RopeScaling::none:
@@ -88,6 +89,10 @@ RopeWaves rope_waves(const RopeConfig& rope, std::int64_t n_positions) {
     case RopeScaling::yarn:
       scale_yarn(waves.frequencies, rope);
       waves.attention_factor = yarn_attention_factor(rope);
+      break;
+    case RopeScaling::proportional:
+      for (double& frequency : waves.frequencies) frequency /= rope.factor;
+      std::fill(waves.frequencies.begin() + rope.n_rotated_pairs, waves.frequencies.end(), 0.0);
       break;
     case RopeScaling::longrope: {
       const bool is_long = n_positions > rope.original_max_position_embeddings;
@@ -128,7 +133,8 @@ double yarn_score_factor(const RopeConfig& rope) {
 
 double query_factor(const RopeConfig& rope, std::int64_t position) {
   if (rope.query_growth == 0) return 1;
-  return 1 + rope.query_growth * std::log1p(static_cast<double>(position / rope.original_max_position_embeddings));
+  return 1 + rope.query_growth *
+                 std::log1p(static_cast<double>((position + rope.growth_offset) / rope.original_max_position_embeddings));
 }
 
 }  // namespace lathe::engine

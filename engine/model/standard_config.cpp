@@ -23,7 +23,8 @@ constexpr std::array kActivationNames = {ActivationName{"silu", kernels::Activat
                                          ActivationName{"gelu_new", kernels::Activation::gelu_tanh},
                                          ActivationName{"gelu_fast", kernels::Activation::gelu_tanh},
                                          ActivationName{"gelu_pytorch_tanh", kernels::Activation::gelu_tanh},
-                                         ActivationName{"relu", kernels::Activation::relu}};
+                                         ActivationName{"relu", kernels::Activation::relu},
+                                         ActivationName{"relu2", kernels::Activation::relu_squared}};
 
 /// Takes a family's own keys; the usual key instead where the file has only that one, as transformers reads them.
 SizeKeys keys_in(const ConfigReader& reader, SizeKeys keys) {
@@ -85,6 +86,10 @@ void read_granite_factors(ConfigReader& reader, ModelConfig& config) {
   config.logit_multiplier = 1 / reader.number_or("logits_scaling", 1, 1e-6, 1e6);
 }
 
+void drop_rope_of_full_layers(ModelConfig& config) {
+  for (LayerConfig& layer : config.layers) layer.rope = layer.window > 0 ? 0 : -1;
+}
+
 void norm_queries(ModelConfig& config, QkNorm place) {
   config.qk_norm = place;
   config.qk_norm_form = config.norm;
@@ -103,7 +108,7 @@ kernels::Activation read_activation(ConfigReader& reader, std::string_view key, 
   for (const ActivationName& row : kActivationNames) {
     if (row.name == name) return row.activation;
   }
-  reader.unmet(fmt::format("activation '{:.32}' ({}; known: silu, gelu, gelu_new, relu)", name, key));
+  reader.unmet(fmt::format("activation '{:.32}' ({}; known: silu, gelu, gelu_new, relu, relu2)", name, key));
   return kernels::Activation::silu;
 }
 
@@ -139,7 +144,8 @@ void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_expe
     reader.fault(keys.top_k, fmt::format("got {}, but there are only {} experts", moe.top_k, moe.n_experts));
     moe.top_k = moe.n_experts;
   }
-  moe.expert_size = reader.integer(keys.size, 1, kMaxWidth);
+  moe.expert_size = keys.usual_size > 0 ? reader.integer_or(keys.size, keys.usual_size, 1, kMaxWidth)
+                                        : reader.integer(keys.size, 1, kMaxWidth);
   config.layers.resize(static_cast<std::size_t>(config.n_layers));
   for (LayerConfig& layer : config.layers) layer.has_experts = true;
 }
@@ -157,7 +163,7 @@ void read_sparse_layers(ConfigReader& reader, ModelConfig& config) {
 std::vector<bool> read_layer_types(ConfigReader& reader, const ModelConfig& config) {
   std::vector<bool> slides;
   for (const std::string& type : reader.texts("layer_types", static_cast<std::size_t>(kMaxLayers))) {
-    if (type != "full_attention" && type != "sliding_attention") {
+    if (type != "full_attention" && type != "attention" && type != "sliding_attention") {
       reader.unmet(fmt::format("layers of type '{:.32}' (layer_types; known: full_attention, sliding_attention)", type));
       return {};
     }

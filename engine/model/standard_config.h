@@ -106,6 +106,9 @@ void read_granite_factors(ConfigReader& reader, ModelConfig& config);
 /// Applies the form of the layers' norms to Q and K as well. Requires: config.norm is set.
 void norm_queries(ModelConfig& config, QkNorm place);
 
+/// Takes RoPE from the layers that see the whole context. Requires: windows are set.
+void drop_rope_of_full_layers(ModelConfig& config);
+
 /// Sets an RMS norm without bias and reads its eps from "rms_norm_eps".
 void read_rms_norm(ConfigReader& reader, ModelConfig& config, double eps);
 /// Sets a layer norm and reads its eps from `key`.
@@ -139,6 +142,7 @@ void read_upper_windows(ConfigReader& reader, ModelConfig& config);
 struct ExpertKeys {
   std::string_view n_experts = "num_local_experts", n_experts_too = "num_experts", top_k = "num_experts_per_tok",
                    size = "moe_intermediate_size";
+  std::int64_t usual_size = 0;  ///< default of the size; 0: the file must have it
 };
 /// Reads the count of experts, the experts of a row, and their size. Requires: n_layers is set.
 void read_experts(ConfigReader& reader, ModelConfig& config, std::int64_t n_experts, std::int64_t top_k,

@@ -2,6 +2,7 @@
 #include "engine/model/tensor_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace lathe::engine {
@@ -95,6 +96,16 @@ TensorView with_one_added(const TensorView& source, std::vector<std::byte>& memo
   return out;
 }
 
+/// Requires: f32. A rate of 0 is that of the logarithm -infinity.
+TensorView with_rates(const TensorView& source, std::vector<std::byte>& memory, bool to_rates) {
+  const TensorView out = view_in(memory, source, {source.dim(0)});
+  for (std::int64_t i = 0; i < source.dim(0); ++i) {
+    const double x = source.as<const float>()[i];
+    out.as<float>()[i] = static_cast<float>(to_rates ? -std::exp(x) : std::log(-x));
+  }
+  return out;
+}
+
 TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConfig& config, const TensorView& source,
                  std::vector<std::byte>& memory, bool to_files) {
   switch (layout) {
@@ -113,7 +124,11 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
     case TensorLayout::rotary_pairs:
       return with_rows_moved(source, memory, to_files,
                              [&](const auto& body) { for_rows_of_pairs(config, source.dim(0), body); });
+    case TensorLayout::one_row:
+      return to_files ? TensorView(source.data, source.dtype, {1, source.dim(0)})
+                      : TensorView(source.data, source.dtype, {source.dim(1)});
     case TensorLayout::plus_one: return with_one_added(source, memory, to_files ? 1.0F : -1.0F);
+    case TensorLayout::minus_exp: return with_rates(source, memory, to_files);
   }
   return source;
 }
@@ -125,6 +140,7 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
     case StoredForm::usual: return usual;
     case StoredForm::rotary_pairs: return TensorLayout::rotary_pairs;
     case StoredForm::plus_one: return TensorLayout::plus_one;
+    case StoredForm::minus_exp: return TensorLayout::minus_exp;
     case StoredForm::plain: return TensorLayout::plain;
     case StoredForm::outputs_first:
       if (usual == TensorLayout::transposed_pairs) return TensorLayout::row_pairs;
@@ -134,12 +150,14 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
 }
 
 bool moves_rows_at_most(TensorLayout layout) {
-  return layout != TensorLayout::transposed && layout != TensorLayout::plus_one && layout != TensorLayout::transposed_pairs;
+  return layout != TensorLayout::transposed && layout != TensorLayout::plus_one && layout != TensorLayout::minus_exp &&
+         layout != TensorLayout::transposed_pairs;
 }
 
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {
   const bool is_turned = layout == TensorLayout::transposed || layout == TensorLayout::transposed_pairs;
   if (is_turned) std::reverse(shape.begin(), shape.end());
+  if (layout == TensorLayout::one_row) shape.insert(shape.begin(), 1);
   return shape;
 }
 

@@ -199,7 +199,7 @@ class WeightPlanner {
     const StoredTensor* tensor = find(rule.role, name);
     const TensorLayout usual = usual_layout(rule, tensor);
     const TensorLayout layout = tensor != nullptr ? layout_of(tensor->form, usual) : usual;
-    const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_));
+    const std::vector<std::int64_t> expected = stored_shape(layout, shape_of(rule.role, config_, layer));
     // The tensor may be in a file that is missing. Files with another layout (all experts in one tensor, other spellings)
     // have it under another name: then the message adds the name that the model needs.
     if (tensor == nullptr && !checkpoint_.absent().empty()) {
@@ -212,12 +212,12 @@ class WeightPlanner {
                     std::string(checkpoint_.file_format()), name);
     }
     const std::string& file = checkpoint_.file_of(*tensor);
-    if (tensor->shape != expected) {
+    if (plain_shape(*tensor) != expected) {
       return refuse(
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), config_file()),
           file, tensor->name);
     }
-    if (!is_readable(*tensor)) {
+    if (!is_readable(*tensor) || (rule.role == WeightRole::per_layer_embedding && tensor->coded != nullptr)) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }
@@ -239,6 +239,10 @@ class WeightPlanner {
     for (const PlannedWeight& weight : plan_.weights) {
       const std::int64_t n = n_numbers(weight);
       plan_.n_parameters += n;
+      if (weight.role == WeightRole::per_layer_embedding) {
+        plan_.stored.per_layer_table = weight.tensor->type;
+        continue;  // stays as it is stored, whatever the type of the others
+      }
       // Weights that stay codes do not count for the type of the others.
       if (!kept_format(weight, storage_of({}, plan_.stored), config_)) {
         parameters[weight.tensor->type->dtype.value_or(kDecodedType)] += n;
@@ -351,7 +355,8 @@ class WeightPlanner {
     std::int64_t n = 0, bytes = 0;
     std::map<std::string, std::int64_t> n_by_cause;
     for (const PlannedWeight& weight : plan_.weights) {
-      if (weight.tensor->type->dtype || kept_format(weight, as_it_is, config_)) continue;
+      const bool stays = weight.role == WeightRole::per_layer_embedding || kept_format(weight, as_it_is, config_);
+      if (weight.tensor->type->dtype || stays) continue;
       n += n_numbers(weight);
       bytes += n_bytes_of(*weight.tensor);
       ++n_by_cause[decoding_cause(weight, config_, orders_agree(weight))];
@@ -395,10 +400,23 @@ class WeightPlanner {
     return {};
   }
 
+  /// Files of models whose last layers read the K and V of others may have matrices for these layers, which nobody uses.
+  void ignore_shared_kv() {
+    for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
+      if (!config_.layers[static_cast<std::size_t>(layer)].shares_kv()) continue;
+      for (const WeightRole role : {WeightRole::k, WeightRole::v, WeightRole::k_norm}) {
+        const std::string name = tensor_name(pattern_of(role, architecture_), layer, -1);
+        const StoredTensor* const unused = checkpoint_.find(with_prefix(role, name, prefix()));
+        if (unused != nullptr) seen_.insert(unused->name);
+      }
+    }
+  }
+
   void warn_of_extra_tensors() {
     for (const StoredTensor& tensor : checkpoint_.tensors()) {
       if (is_ignored(tensor.name)) seen_.insert(tensor.name);
     }
+    ignore_shared_kv();
     std::string warning = left_out_tensors(checkpoint_, seen_, architecture_.name);
     if (!warning.empty()) plan_.warnings.push_back(std::move(warning));
   }

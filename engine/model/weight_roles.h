@@ -32,8 +32,9 @@ bool is_expert_matrix(WeightRole role);
 /// True if the model has such a tensor, however its family spells it; for roles of layers, if that layer has it. `tied`: the
 /// model has no head of its own.
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied);
-/// Expected shape of a tensor with that role, in plain layout.
-std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config);
+/// Expected shape of a tensor with that role, in plain layout. `layer`: whose tensor it is; -1: of no layer, or of layers
+/// with the model's own sizes.
+std::vector<std::int64_t> shape_of(WeightRole role, const ModelConfig& config, std::int64_t layer = -1);
 /// The family's first name for the tensor of a role, with {} for the layer. Empty: the family has none.
 std::string_view pattern_of(WeightRole role, const Architecture& architecture);
 /// Replaces the {} of a pattern by the layer, then by the expert or head. -1: the pattern has no {} for it.
@@ -47,6 +48,6 @@ std::optional<MatrixPart> part_of(WeightRole role);
 /// First role of those whose matrices read the same rows of activations: q of q, k and v. Other roles return themselves.
 WeightRole fused_leader(WeightRole role);
 /// First row of a role in the matrix or bias that q, k and v share; 0 for all other roles.
-std::int64_t row_begin_of(WeightRole role, const ModelConfig& config);
+std::int64_t row_begin_of(WeightRole role, const ModelConfig& config, const LayerConfig& layer = {});
 
 }  // namespace lathe::engine

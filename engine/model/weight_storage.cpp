@@ -74,6 +74,13 @@ LayerFormats forms_of(const StoredLayer& layer, const StoredWeights& stored, Wei
 WeightStorage::WeightStorage(Dtype floating)
     : dtype(floating), matrices(format_of(floating)), experts(matrices), head(matrices) {}
 
+LayerFormats WeightStorage::of_layer(std::int64_t layer) const {
+  LayerFormats formats = layers.empty() ? LayerFormats({matrices, matrices_are_ordered}, {experts, experts_are_ordered})
+                                        : layers[static_cast<std::size_t>(layer)];
+  formats.floating = format_of(dtype);
+  return formats;
+}
+
 bool WeightStorage::has_input_orders() const {
   const auto has_orders = [](const LayerFormats& layer) {
     return std::any_of(layer.formats.begin(), layer.formats.end(), [](const MatrixForm& form) { return form.is_ordered; });
@@ -116,6 +123,7 @@ std::string kept_formats(const StoredWeights& stored, bool of_experts) {
 
 WeightStorage storage_of(const EngineOptions& options, const StoredWeights& stored) {
   WeightStorage storage = dtype_of(options.dtype, stored.dtype);
+  storage.per_layer_table = stored.per_layer_table;
   if (const Quantization* chosen = find_quantization(options.quantization)) {
     storage.matrices = chosen->matrices;
     if (chosen->matrices == WeightFormat::nf4) storage.matrices = bnb_4bit_format(options);

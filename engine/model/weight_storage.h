@@ -14,6 +14,8 @@
 
 namespace lathe::engine {
 
+struct StoredType;
+
 /// Types and weight formats of a checkpoint's files.
 struct StoredWeights {
   StoredWeights(kernels::Dtype floating) : dtype(floating) {}  // NOLINT(google-explicit-constructor): as below
@@ -25,6 +27,7 @@ struct StoredWeights {
   std::vector<StoredLayer> layers{};
   /// At least some matrices whose codes are kept have an input order (desc_act).
   bool matrices_are_ordered = false, experts_are_ordered = false;
+  const StoredType* per_layer_table = nullptr;  ///< of the per-layer embeddings, if the model has them
 };
 
 struct WeightStorage {
@@ -41,12 +44,12 @@ struct WeightStorage {
   std::optional<double> smoothing_alpha{};
   /// Formats of each layer, in place of `matrices` and `experts`, where layers differ; else empty.
   std::vector<LayerFormats> layers{};
+  /// Type of the per-layer embeddings, which stay as the files have them: they are the largest tensor, and a token reads one
+  /// row of it. Null: in `dtype`.
+  const StoredType* per_layer_table = nullptr;
 
   bool has_input_orders() const;  ///< true if any matrix of the layers has one
-  LayerFormats of_layer(std::int64_t layer) const {
-    return layers.empty() ? LayerFormats({matrices, matrices_are_ordered}, {experts, experts_are_ordered})
-                          : layers[static_cast<std::size_t>(layer)];
-  }
+  LayerFormats of_layer(std::int64_t layer) const;
 };
 
 /// A value of the option `quantization`.

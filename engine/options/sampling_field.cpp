@@ -48,6 +48,7 @@ struct Decode {
   Result<void> operator()(MaybeIntegerMember member) const { return store(member, json_integer(value)); }
   Result<void> operator()(BooleanMember member) const { return store(member, json_boolean(value)); }
   Result<void> operator()(TextsMember member) const { return store(member, json_texts(value, kMaxStopStrings)); }
+  Result<void> operator()(TextMember member) const { return store(member, json_text(value)); }
   Result<void> operator()(IdsMember member) const { return store(member, json_ids(value, kMaxStopIds)); }
   Result<void> operator()(BiasMember member) const { return store(member, json_biases(value)); }
   /// Accepts every 64-bit number, negative ones too, as in vLLM: -5 is the seed 2^64 - 5. -1 is no seed.

@@ -160,6 +160,12 @@ constexpr std::array kSamplingFields = {
     SamplingField{.option = describe("skip_special_tokens", boolean, "Leave control tokens out of the text."),
                   .member = &SamplingParams::skip_special_tokens,
                   .neutral = "true"},
+    SamplingField{
+        .option = describe("structured_outputs", text,
+                           "JSON of what the answer must be: {\"json\": SCHEMA}, or json_object, regex, choice, grammar or "
+                           "structural_tag; empty: free."),
+        .member = &SamplingParams::structured_outputs,
+        .dialect_decodes = true},
 };
 
 constexpr auto kSamplingDescriptors = [] {
@@ -263,6 +269,7 @@ struct Assign {
   Result<void> operator()(TextsMember member) const { return store(member, parse_texts(option.name, value)); }
   Result<void> operator()(IdsMember member) const { return store(member, parse_ids(option.name, value)); }
   Result<void> operator()(BiasMember member) const { return store(member, parse_bias(option.name, value)); }
+  Result<void> operator()(TextMember member) const { return store(member, Result<std::string>(value)); }
   Result<void> operator()(MaybeIntegerMember member) const {
     if (!value.empty() && value != "none") return store(member, parse_integer(option, value));
     params.*member = std::nullopt;
@@ -289,6 +296,7 @@ struct Print {
   std::string operator()(TextsMember member) const {
     return (params.*member).empty() ? "" : dump_json(Json(params.*member));
   }
+  std::string operator()(TextMember member) const { return params.*member; }
   std::string operator()(IdsMember member) const { return fmt::format("{}", fmt::join(params.*member, ",")); }
   std::string operator()(BiasMember member) const {
     std::string out;

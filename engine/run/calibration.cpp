@@ -75,6 +75,12 @@ class Calibration {
 
   Result<void> check_norms() const {
     if (can_smooth(config_)) return {};
+    if (config_.has_recurrent_layers()) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("the inputs of {}'s recurrent layers cannot be smoothed; use dynamic_int8 or int8_g32",
+                              config_.architecture->name),
+                  "quantization smoothquant");
+    }
     return fail(ErrorCode::invalid_argument,
                 fmt::format("{} has no separate norm before each of its products, so the range of activations cannot be "
                             "moved; use dynamic_int8 or int8_g32",
@@ -166,7 +172,8 @@ class Calibration {
       case WeightRole::q:
       case WeightRole::k:
       case WeightRole::v:
-      case WeightRole::qkv: raise_to_magnitudes(backend_, source, largest.attention); break;
+      case WeightRole::qkv:
+      case WeightRole::attention_gate: raise_to_magnitudes(backend_, source, largest.attention); break;
       case WeightRole::gate:
       case WeightRole::up:
       case WeightRole::gate_up: raise_to_magnitudes(backend_, source, largest.mlp); break;

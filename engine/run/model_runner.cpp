@@ -23,9 +23,21 @@ kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int b
 
 KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits) {
   KvLayers layout{.shape = kv_shape(config, dtype, limits.block_size, limits.n_blocks)};
-  if (limits.windows.empty()) return layout;
+  if (config.has_sizes_by_layer()) {
+    for (const LayerConfig& layer : config.layers) {
+      layout.heads.push_back({.n_kv_heads = static_cast<int>(config.kv_heads_of(layer)),
+                              .head_dim = static_cast<int>(config.head_dim_of(layer))});
+      const std::int64_t source = layer.shares_kv() ? layer.kv_source : &layer - config.layers.data();
+      layout.sources.push_back(static_cast<int>(source));
+    }
+  }
+  if (limits.windows.empty() && !config.has_recurrent_layers()) return layout;
   for (const WindowPool& pool : limits.windows) layout.window_blocks.push_back(pool.n_blocks);
   for (const LayerConfig& layer : config.layers) {
+    if (layer.is_recurrent()) {
+      layout.groups.push_back(kNoKv);
+      continue;
+    }
     const auto pool = std::find_if(limits.windows.begin(), limits.windows.end(),
                                    [&](const WindowPool& candidate) { return candidate.window == layer.window; });
     layout.groups.push_back(pool == limits.windows.end() ? 0 : static_cast<int>(pool - limits.windows.begin()) + 1);
@@ -33,7 +45,23 @@ KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const Runner
   return layout;
 }
 
+StateLayers state_layout(const ModelConfig& config, int n_slots) {
+  StateLayers layout{.n_slots = n_slots};
+  if (!config.has_recurrent_layers()) return layout;
+  for (const LayerConfig& layer : config.layers) {
+    layout.shapes.push_back(layer.is_recurrent() ? std::optional(config.state_of(layer)) : std::nullopt);
+  }
+  return layout;
+}
+
 namespace {
+
+Result<LayerCache> allocate_cache(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
+                                  const RunnerLimits& limits) {
+  LATHE_TRY(KvStorage kv, KvStorage::allocate(backend, kv_layout(config, dtype, limits)));
+  LATHE_TRY(StateStorage states, StateStorage::allocate(backend, state_layout(config, limits.n_state_slots)));
+  return LayerCache{.kv = std::move(kv), .states = std::move(states)};
+}
 
 /// All weight formats of the layers, where layers differ; else empty.
 std::vector<kernels::WeightFormat> other_formats(const WeightStorage& storage, bool has_experts) {
@@ -53,17 +81,20 @@ std::vector<kernels::WeightFormat> other_formats(const WeightStorage& storage, b
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const LayerFormats first = storage.of_layer(0);
+  std::vector<kernels::WeightFormat> others = other_formats(storage, has_experts);
+  if (config.has_recurrent_layers()) others.push_back(kernels::WeightFormat::f32);  // their gates
   const kernels::WeightFormat matrices = first.of(MatrixPart::attention_in).format;
   return {.format = matrices,
           .expert_format = has_experts ? first.of(MatrixPart::expert_in).format : matrices,
           .head_format = storage.head,
-          .other_formats = other_formats(storage, has_experts),
+          .other_formats = std::move(others),
           .n_rows = max_rows,
           .hidden_size = config.hidden_size,
-          .intermediate_size = std::max({config.intermediate_size, config.moe.expert_size, config.moe.shared_size}),
-          .q_size = config.q_size(),
-          .head_dim = config.head_dim,
-          .group = config.n_heads / config.n_kv_heads,
+          .intermediate_size = std::max({config.largest([&](const LayerConfig& layer) { return config.inner_of(layer); }),
+                                         config.moe.expert_size, config.moe.shared_size, config.delta_net.v_size()}),
+          .q_size = config.largest([&](const LayerConfig& layer) { return config.q_size(layer); }),
+          .head_dim = config.largest([&](const LayerConfig& layer) { return config.head_dim_of(layer); }),
+          .group = config.largest([&](const LayerConfig& layer) { return config.n_heads / config.kv_heads_of(layer); }),
           .n_experts = config.moe.n_experts,
           .top_k = config.moe.top_k,
           .expert_size = config.moe.expert_size,
@@ -73,7 +104,7 @@ kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& st
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                          kernels::Dtype kv_dtype, const RunnerLimits& limits) {
   const ModelConfig& config = decoder.config();
-  LATHE_TRY(KvStorage kv, KvStorage::allocate(*backend, kv_layout(config, kv_dtype, limits)));
+  LATHE_TRY(LayerCache cache, allocate_cache(*backend, config, kv_dtype, limits));
   LATHE_TRY(Activations activations, Activations::create(*backend, config, limits.max_rows, limits.max_logit_rows));
   const kernels::StepShape step = step_shape(config, decoder.storage(), limits.max_rows);
   if (!backend->reserve(step)) {
@@ -83,7 +114,7 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(std::unique_ptr<kernels
                             "work memory");
   }
   return std::unique_ptr<ModelRunner>(
-      new ModelRunner(std::move(backend), std::move(decoder), std::move(kv), std::move(activations), limits));
+      new ModelRunner(std::move(backend), std::move(decoder), std::move(cache), std::move(activations), limits));
 }
 
 void ModelRunner::take_limits(const RunnerLimits& limits) {
@@ -97,14 +128,28 @@ void ModelRunner::take_limits(const RunnerLimits& limits) {
 
 Result<void> ModelRunner::replace_cache(const RunnerLimits& limits) {
   backend_->finish();
-  const kernels::Dtype dtype = kv_.layer(0).shape.dtype;
-  kv_ = KvStorage();
-  LATHE_TRY(kv_, KvStorage::allocate(*backend_, kv_layout(config(), dtype, limits)));
+  const kernels::Dtype dtype = cache_.kv.layer(0).shape.dtype;
+  cache_ = LayerCache();
+  LATHE_TRY(cache_, allocate_cache(*backend_, config(), dtype, limits));
   take_limits(limits);
   return {};
 }
 
-Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
+/// In a model with recurrent layers each sequence needs a slot of its own.
+Result<void> ModelRunner::check_slots(const BatchPlan& plan) {
+  if (cache_.states.n_bytes() == 0) return {};
+  has_slot_.assign(static_cast<std::size_t>(limits_.n_state_slots), 0);
+  for (const std::int32_t slot : plan.state_slots) {
+    const bool is_free = slot >= 0 && slot < limits_.n_state_slots && has_slot_[static_cast<std::size_t>(slot)]++ == 0;
+    if (is_free) continue;
+    return fail(ErrorCode::internal,
+                fmt::format("a sequence of the step has slot {} of {} states, or shares it", slot, limits_.n_state_slots),
+                "runner");
+  }
+  return {};
+}
+
+Result<void> ModelRunner::check_fits(const BatchPlan& plan) {
   const auto n_logit_rows = static_cast<int>(plan.logit_rows.size());
   if (plan.windows.size() != limits_.windows.size()) {
     return fail(ErrorCode::internal,
@@ -112,6 +157,7 @@ Result<void> ModelRunner::check_fits(const BatchPlan& plan) const {
                             limits_.windows.size()),
                 "runner");
   }
+  LATHE_TRY_VOID(check_slots(plan));
   if (plan.n_rows() <= limits_.max_rows && n_logit_rows <= limits_.max_logit_rows) return {};
   return fail(ErrorCode::internal,
               fmt::format("the step has {} rows, {} of them with logits, but the work memory is sized for {} and {}",
@@ -131,12 +177,21 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
     batch.block_tables = plan.windows[i].block_tables;
     kv_rows_[i + 1] = {.slots = plan.windows[i].slots, .batch = batch};
   }
+  const std::int64_t chunk = config().chunk_size();
+  const bool is_cut = chunk > 0 && chunk < limits_.max_model_len;
+  if (is_cut) chunk_rows_.cut(kv_rows_, chunk, limits_.block_size);
   return {.token_ids = plan.token_ids,
           .positions = plan.positions,
           .rope_rows = rope_rows_,
           .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
           .kv_rows = kv_rows_,
-          .logit_rows = plan.logit_rows};
+          .chunk_rows = is_cut ? chunk_rows_.rows() : std::span<const KvRows>(kv_rows_),
+          .logit_rows = plan.logit_rows,
+          .recurrent = {.n_seqs = plan.n_seqs(),
+                        .query_start = plan.query_start,
+                        .context_len = plan.context_len,
+                        .slots = plan.state_slots,
+                        .n_padding = plan.n_padding}};
 }
 
 void ModelRunner::begin_step(const ModelInput& input) {
@@ -170,7 +225,7 @@ Result<StepOutput> ModelRunner::run(const BatchPlan& plan) {
   const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
   const ModelInput input = input_of(plan);
   begin_step(input);
-  decoder_.forward(*backend_, input, kv_, step);
+  decoder_.forward(*backend_, input, cache_, step);
   const StepOutput output = plan.logit_rows.empty() ? StepOutput{.logits = step.logits} : output_of(plan, step.logits);
   LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
   return output;
@@ -181,17 +236,17 @@ Result<kernels::TensorView> ModelRunner::hidden(const BatchPlan& plan) {
   const ModelInput input = input_of(plan);
   begin_step(input);
   const kernels::TensorView states =
-      backend_->download(decoder_.hidden(*backend_, input, kv_, activations_.for_step(plan.n_rows(), 0)), {});
+      backend_->download(decoder_.hidden(*backend_, input, cache_, activations_.for_step(plan.n_rows(), 0)), {});
   LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
   return states;
 }
 
 RunnerMemory ModelRunner::memory() const {
   return {.weights = decoder_.weight_bytes(),
-          .kv = kv_.n_bytes(),
           .activations = activations_.n_bytes(),
           .rope = decoder_.rope_bytes(),
-          .work = static_cast<std::int64_t>(backend_->work_bytes_held())};
+          .work = static_cast<std::int64_t>(backend_->work_bytes_held()),
+          .kv = cache_.n_bytes()};
 }
 
 /// A backend that keeps its matrices in a form of its own has no image; they are then counted in `other`.
@@ -203,7 +258,7 @@ std::optional<MemoryUse> ModelRunner::resident_memory() {
     if (!n_bytes) return std::nullopt;
     use.weights += *n_bytes;
   }
-  const auto kv = kv_.resident_bytes(), activations = activations_.resident_bytes();
+  const auto kv = cache_.resident_bytes(), activations = activations_.resident_bytes();
   if (!kv || !activations) return std::nullopt;
   use.kv = *kv;
   use.activations = *activations;

@@ -6,23 +6,26 @@
 #include <optional>
 
 #include "engine/api/memory_use.h"
-#include "engine/cache/kv_storage.h"
+#include "engine/cache/layer_cache.h"
 #include "engine/model/decoder/decoder.h"
 #include "engine/model/layers/activations.h"
+#include "engine/run/chunk_rows.h"
 #include "engine/run/runner.h"
 
 namespace lathe::engine {
 
 /// Units: bytes.
 struct RunnerMemory {
-  std::int64_t weights = 0, kv = 0, activations = 0, rope = 0, work = 0;
+  std::int64_t weights = 0, activations = 0, rope = 0, work = 0;
+  std::int64_t kv = 0;  ///< the layers' cache: blocks of K and V, and states of recurrent layers
 };
 
 /// Owns: backend, decoder, cache and work memory. Steps allocate no further buffers.
 class ModelRunner final : public Runner {
  public:
   /// Allocates the KV cache and the work memory for `limits`; limits.window and rope_contexts are replaced by the decoder's.
-  /// Requires: each of limits.windows is the window of some layers, and shorter than that of the others.
+  /// Requires: each of limits.windows is the window of some layers, and shorter than that of the others. A model with
+  /// recurrent layers has limits.n_state_slots and a backend with their operations.
   /// Errors: resource_exhausted.
   static Result<std::unique_ptr<ModelRunner>> create(std::unique_ptr<kernels::Backend> backend, Decoder decoder,
                                                      kernels::Dtype kv_dtype, const RunnerLimits& limits);
@@ -48,18 +51,19 @@ class ModelRunner final : public Runner {
   const kernels::Backend& backend() const { return *backend_; }
 
  private:
-  Result<void> check_fits(const BatchPlan& plan) const;
+  Result<void> check_fits(const BatchPlan& plan);
+  Result<void> check_slots(const BatchPlan& plan);
   ModelInput input_of(const BatchPlan& plan);
   /// Begins a step of the backend with the arrays of `input`.
   void begin_step(const ModelInput& input);
   /// Has the best tokens computed where they suffice, and fetches the other rows of `logits`.
   StepOutput output_of(const BatchPlan& plan, const kernels::TensorView& logits);
 
-  ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, KvStorage kv, Activations activations,
+  ModelRunner(std::unique_ptr<kernels::Backend> backend, Decoder decoder, LayerCache cache, Activations activations,
               const RunnerLimits& limits)
       : backend_(std::move(backend)),
         decoder_(std::move(decoder)),
-        kv_(std::move(kv)),
+        cache_(std::move(cache)),
         activations_(std::move(activations)),
         types_(decoder_.config().n_token_types > 0 ? static_cast<std::size_t>(limits.max_rows) : 0) {
     rope_rows_.reserve(static_cast<std::size_t>(limits.max_rows));
@@ -71,14 +75,16 @@ class ModelRunner final : public Runner {
 
   std::unique_ptr<kernels::Backend> backend_;  ///< declared first, so destroyed last: its memory holds the rest
   Decoder decoder_;
-  KvStorage kv_;
+  LayerCache cache_;
   Activations activations_;
   RunnerLimits limits_;
   std::vector<std::int32_t> rope_rows_;                ///< of the current step
   std::vector<KvRows> kv_rows_;                        ///< of the current step, by group of layers
+  ChunkRows chunk_rows_;                               ///< of the current step, if the model has layers that see chunks
   std::vector<std::int32_t> wanted_rows_;              ///< rows of the current step's logits that the host reads
   static constexpr std::size_t kArraysOfStep = 4;      ///< ids, positions, rows of RoPE, rows with logits
   std::vector<std::span<const std::int32_t>> arrays_;  ///< of the current step
+  std::vector<std::uint8_t> has_slot_;                 ///< slots of states that a sequence of the current step has
   std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types: each text is one segment
 };
 
@@ -86,6 +92,8 @@ class ModelRunner final : public Runner {
 kernels::KvShape kv_shape(const ModelConfig& config, kernels::Dtype dtype, int block_size, int n_blocks);
 /// That geometry with the layers in groups: one for each of limits.windows, and the primary group for all other layers.
 KvLayers kv_layout(const ModelConfig& config, kernels::Dtype dtype, const RunnerLimits& limits);
+/// The states that a model needs, each in `n_slots` slots.
+StateLayers state_layout(const ModelConfig& config, int n_slots);
 /// Sizes by which a backend reserves its work memory for a step.
 kernels::StepShape step_shape(const ModelConfig& config, const WeightStorage& storage, std::int64_t max_rows);
 

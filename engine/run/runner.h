@@ -25,6 +25,7 @@ struct RunnerLimits {
   int max_logit_rows = 0;             ///< rows of one step that may have logits
   std::int64_t window = 0;            ///< longest window, if each layer has one and it is below max_model_len; else 0
   std::vector<WindowPool> windows{};  ///< window groups; n_blocks is that of the primary group
+  int n_state_slots = 0;              ///< sequences that have a state at once; 0: no layer is recurrent
   std::vector<std::int64_t> rope_contexts{};  ///< contexts among which sequences choose (rope_config.h); empty: no choice
 };
 

@@ -11,14 +11,23 @@
 
 namespace lathe::engine {
 
+/// Tokens that a constraint allows next.
+struct AllowedTokens {
+  std::span<const std::uint64_t> words;      ///< a bit for each logit
+  std::span<const std::int32_t> and_also{};  ///< ids that are allowed too: end tokens where the answer may end
+  bool must_end = false;                     ///< only end tokens are allowed
+};
+
 /// Inputs for sampling one token of a sequence.
 struct SampleInput {
   std::span<float> logits;  ///< [vocab]; changed in place
   std::span<const std::int32_t> prompt_token_ids;
   std::span<const std::int32_t> output_token_ids;
-  std::span<const std::int32_t> eos_ids;  ///< masked until min_tokens, with stop_token_ids
+  std::span<const std::int32_t> eos_ids;           ///< masked until min_tokens, with stop_token_ids
+  std::span<const std::int32_t> suppressed_ids{};  ///< always masked
   const SamplingParams* params = nullptr;
-  std::uint64_t seed = 0;  ///< params->seed, or the one drawn for the request
+  std::uint64_t seed = 0;                  ///< params->seed, or the one drawn for the request
+  const AllowedTokens* allowed = nullptr;  ///< null: every token is allowed
 };
 
 /// Owns: reused work memory, so that a step allocates nothing once the vectors have grown. One for each thread of the
@@ -44,7 +53,7 @@ struct SampleOutput {
 SampleOutput sample_token(const SampleInput& input, SamplerScratch& scratch, LogprobList* alternatives);
 
 /// True if sample_token() gives best_logit()'s token for any logits, and nothing but that token: greedy sampling without log
-/// probabilities, penalties, biases or a least number of tokens.
+/// probabilities, penalties, biases or a least number of tokens. Requires: no token is suppressed.
 bool takes_best(const SamplingParams& params);
 
 /// Log probabilities and ranks of a prompt row: the actual token first, then the k best. Reads raw logits. False, with an

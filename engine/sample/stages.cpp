@@ -6,6 +6,8 @@ namespace lathe::engine {
 
 // THE TABLE of sampling stages: one file in stages/ and one line here for each. Source: the order of vLLM's V1 sampler.
 LATHE_TABLE(SampleStage, kStages,
+  kStructuredOutputsStage,
+  kSuppressTokensStage,
   kMinTokensStage,
   kLogitBiasStage,
   kRepetitionPenaltyStage,

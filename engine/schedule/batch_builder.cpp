@@ -18,12 +18,14 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 bool rows_are_consistent(const BatchPlan& plan) {
   const auto n_rows = at(plan.n_rows()), n_seqs = at(plan.n_seqs());
   if (plan.positions.size() != n_rows || plan.rope_choices.size() != n_seqs) return false;
+  if (plan.state_slots.size() != n_seqs || plan.n_padding.size() != n_seqs) return false;
   if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
   if (plan.query_start.size() != n_seqs + 1 || plan.query_start.front() != 0) return false;
   if (plan.query_start.back() != plan.n_rows()) return false;
   for (std::size_t i = 0; i < n_seqs; ++i) {
     const std::int32_t begin = plan.query_start[i], end = plan.query_start[i + 1];
     if (begin >= end || plan.context_len[i] < end - begin) return false;
+    if (plan.n_padding[i] < 0 || plan.n_padding[i] > end - begin) return false;
     for (std::int32_t row = begin; row < end; ++row) {
       if (plan.positions[at(row)] != plan.context_len[i] - (end - row)) return false;
     }
@@ -63,6 +65,8 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   plan_.context_len.reserve(shape.max_seqs);
   plan_.rope_choices.reserve(shape.max_seqs);
   plan_.block_tables.reserve(shape.max_seqs * shape.max_blocks);
+  plan_.state_slots.reserve(shape.max_seqs);
+  plan_.n_padding.reserve(shape.max_seqs);
   plan_.logit_rows.reserve(shape.max_logit_rows);
   plan_.takes_best.reserve(shape.max_logit_rows);
   plan_.windows.resize(shape.n_windows);
@@ -98,6 +102,8 @@ int BatchBuilder::add(const SequenceRows& rows) {
   plan_.query_start.push_back(plan_.n_rows());
   plan_.context_len.push_back(rows.context_len());
   plan_.rope_choices.push_back(rows.rope_choice);
+  plan_.state_slots.push_back(rows.table.state_slot);
+  plan_.n_padding.push_back(rows.n_padding);
   plan_.max_blocks = std::max(plan_.max_blocks, blocks_for(rows.context_len()));
   tables_.push_back(&rows.table);
   return first_logit;

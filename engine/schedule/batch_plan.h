@@ -24,6 +24,8 @@ struct BatchPlan {
   std::vector<std::int32_t> context_len;   ///< [n_seqs], tokens after this step
   std::vector<std::int32_t> rope_choices;  ///< [n_seqs], index in RunnerLimits::rope_contexts
   std::vector<std::int32_t> block_tables;  ///< [n_seqs, max_blocks], padded with -1
+  std::vector<std::int32_t> state_slots;   ///< [n_seqs], slot of the states of recurrent layers; -1: there are none
+  std::vector<std::int32_t> n_padding;     ///< [n_seqs], last rows of the sequence that are padding: they advance no state
   std::int32_t max_blocks = 0;
   std::vector<WindowRows> windows{};       ///< one for each window group
   std::vector<std::int32_t> logit_rows;    ///< [R], rows that need logits, ascending
@@ -39,6 +41,8 @@ struct BatchPlan {
     context_len.clear();
     rope_choices.clear();
     block_tables.clear();
+    state_slots.clear();
+    n_padding.clear();
     for (WindowRows& rows : windows) {
       rows.slots.clear();
       rows.block_tables.clear();

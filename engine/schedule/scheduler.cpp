@@ -118,6 +118,7 @@ bool Scheduler::admit_first() {
   sequence.wait_reason = WaitReason::none;
   sequence.n_chunks = 0;
   sequence.n_computed = cache_.adopt_match(sequence.table);
+  cache_.take_state_slot(sequence.table);
   if (may_match && cache_.shares_prefixes() && !sequence.was_admitted) {
     sequence.n_looked_up = sequence.n_tokens();
     counters_.n_prefix_queries += static_cast<std::uint64_t>(sequence.n_tokens());

@@ -28,6 +28,14 @@ std::string queued(const Numbers& n) {
   return n[0] == 0 ? "No request ahead." : fmt::format("{} ahead.", counted(n[0], "request"));
 }
 
+std::string constrained(const Numbers& n) {
+  static constexpr std::array<const char*, 6> kKinds = {"a JSON schema",     "a JSON object", "a regular expression",
+                                                        "a list of choices", "a grammar",     "a structural tag"};
+  const char* kind = kKinds[static_cast<std::size_t>(n[0]) % kKinds.size()];
+  const std::string made = n[3] != 0 ? "already compiled" : fmt::format("compiled in {} ms", grouped((n[2] + 999) / 1000));
+  return fmt::format("The answer follows {}: {}, {}.", kind, counted(n[1], "state"), made);
+}
+
 std::string waiting(const Numbers& n) {
   if (n[2] >= n[3]) return fmt::format("{} run, and max_num_seqs is {}.", counted(n[2], "request"), grouped(n[3]));
   if (n[0] + n[2] <= n[1]) return "Running requests used the token budget of the step.";
@@ -102,6 +110,7 @@ std::string finished(const Numbers& n) {
 std::string word_of(SchedulerEventKind kind) {
   switch (kind) {
     case SchedulerEventKind::queued: return "Queued";
+    case SchedulerEventKind::constrained: return "Constrained";
     case SchedulerEventKind::waiting:
     case SchedulerEventKind::waiting_reservation:
     case SchedulerEventKind::waiting_batch:
@@ -125,6 +134,7 @@ std::string sentence_of(const SchedulerEvent& event) {
   const Numbers& n = event.n;
   switch (event.kind) {
     case SchedulerEventKind::queued: return queued(n);
+    case SchedulerEventKind::constrained: return constrained(n);
     case SchedulerEventKind::waiting: return waiting(n);
     case SchedulerEventKind::waiting_reservation: return waiting_reservation(n);
     case SchedulerEventKind::waiting_batch: return waiting_batch(n);

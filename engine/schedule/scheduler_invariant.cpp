@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/schedule/scheduler_invariant.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace lathe::engine {
@@ -31,6 +32,26 @@ class References {
   std::vector<int> counts_;
 };
 
+/// True if each table that is in use has a slot of its own, and nobody else has one; without slots there are none.
+bool are_slots_consistent(const Scheduler& scheduler) {
+  const SlotPool& pool = scheduler.cache().state_slots();
+  std::vector<std::uint8_t> is_held(static_cast<std::size_t>(pool.n_slots()), 0);
+  int n_held = 0;
+  const auto holds_own = [&](const BlockTable& table) {
+    if (pool.n_slots() == 0) return table.state_slot < 0;
+    if (table.state_slot < 0 || table.state_slot >= pool.n_slots()) return false;
+    ++n_held;
+    return is_held[static_cast<std::size_t>(table.state_slot)]++ == 0;
+  };
+  for (const Sequence* sequence : scheduler.running()) {
+    if (!holds_own(sequence->table)) return false;
+  }
+  for (const BatchSlot& slot : scheduler.batch().slots()) {
+    if (slot.sequence == nullptr && !holds_own(slot.table)) return false;
+  }
+  return pool.n_used() == n_held;
+}
+
 bool is_window_consistent(const Scheduler& scheduler, std::size_t i) {
   const PagedCache& cache = scheduler.cache();
   const WindowGroup& group = cache.windows()[i];
@@ -58,11 +79,12 @@ bool is_consistent(const Scheduler& scheduler) {
   for (const BatchSlot& slot : scheduler.batch().slots()) primary.add(slot.table);
   for (const Sequence* sequence = scheduler.waiting().front(); sequence != nullptr; sequence = sequence->next) {
     if (sequence->state != SequenceState::waiting || !sequence->table.blocks.empty()) return false;
+    if (sequence->table.state_slot >= 0) return false;
   }
   for (std::size_t i = 0; i < cache.windows().size(); ++i) {
     if (!is_window_consistent(scheduler, i)) return false;
   }
-  return primary.are_those_of_the_pool();
+  return primary.are_those_of_the_pool() && are_slots_consistent(scheduler);
 }
 
 }  // namespace lathe::engine

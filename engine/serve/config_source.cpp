@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/load/files/downloads.h"
 #include "engine/load/gguf/gguf_config.h"
+#include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
 #include "engine/serve/checkpoint_files.h"
 
@@ -68,8 +69,17 @@ Result<Json> read_config_json(const ModelFolder& folder) {
   return gguf_config(files.front().header, tensors);
 }
 
+/// A GGUF file has the list of tokens that are never generated.
 Json read_generation_json(const ModelFolder& folder, std::vector<std::string>& warnings) {
-  return folder.gguf().empty() ? folder.read_optional_json("generation_config.json", warnings) : Json::object();
+  if (folder.gguf().empty()) return folder.read_optional_json("generation_config.json", warnings);
+  const auto files = open_gguf_set(folder);
+  if (!files) return Json::object();
+  const auto suppressed = files->front().header.integers(kGgufSuppressedKey);
+  if (!suppressed) {
+    warnings.push_back(fmt::format("{} is left out: {}", suppressed.error().where, suppressed.error().message));
+    return Json::object();
+  }
+  return suppressed->empty() ? Json::object() : Json{{"suppress_tokens", *suppressed}};
 }
 
 }  // namespace lathe::engine

@@ -95,7 +95,9 @@ class FolderPlanner : public Planner {
   }
 
   void add(const PlannedWeight& weight, std::string name, WeightFormat format) {
-    std::vector<std::int64_t> shape = stored_shape(weight.usual, shape_of(weight.role, model_.config));
+    std::vector<std::int64_t> shape = stored_shape(weight.usual, shape_of(weight.role, model_.config, weight.layer));
+    const bool is_conv = weight.role == WeightRole::delta_conv || weight.role == WeightRole::short_conv;
+    if (is_conv) shape.insert(shape.begin() + 1, 1);  // as a depthwise convolution has it
     std::vector<std::int64_t> whole;
     if (weight.tensor->is_of_stack) whole = stacked(weight.role, shape);
     plan_.parts.push_back({.tensor = {std::move(name), dtype_of(weight), std::move(shape)},
@@ -112,13 +114,13 @@ class FolderPlanner : public Planner {
     const bool is_k = weight.role == WeightRole::latent_head_k;
     const TensorLayout layout = is_k ? TensorLayout::transposed : TensorLayout::plain;
     std::string name = tensor_name(name_of_role(WeightRole::latent_kv), weight.layer, -1);
-    plan_.parts.push_back(
-        {.tensor = {std::move(name), dtype_of(weight), stored_shape(layout, shape_of(weight.role, model_.config))},
-         .source = &weight,
-         .format = format_of(weight.role),
-         .layout = layout,
-         .whole = shape_of(WeightRole::latent_kv, model_.config),
-         .place = 2 * weight.expert + (is_k ? 0 : 1)});
+    plan_.parts.push_back({.tensor = {std::move(name), dtype_of(weight),
+                                      stored_shape(layout, shape_of(weight.role, model_.config, weight.layer))},
+                           .source = &weight,
+                           .format = format_of(weight.role),
+                           .layout = layout,
+                           .whole = shape_of(WeightRole::latent_kv, model_.config),
+                           .place = 2 * weight.expert + (is_k ? 0 : 1)});
   }
 
   /// The tensor's name in files: for an expert of a stack, the name of the stack.
@@ -184,15 +186,18 @@ class GgufPlanner : public Planner {
       return std::vector<RowsOfRole>{{gate, gate, 0, inner}, {up, up, inner, inner}};
     };
     switch (weight.role) {
-      case WeightRole::expert_gate_up: return halves(WeightRole::expert_gate, WeightRole::expert_up);
+      case WeightRole::expert_gate_up:
+        if (pattern_of(WeightRole::expert_gate, *model_.config.architecture).empty()) break;  // one tensor there too
+        return halves(WeightRole::expert_gate, WeightRole::expert_up);
       case WeightRole::expert_gate_up_bias: return halves(WeightRole::expert_gate_bias, WeightRole::expert_up_bias);
       case WeightRole::qkv: return thirds(weight, WeightRole::q, WeightRole::k, WeightRole::v);
       case WeightRole::qkv_bias: return thirds(weight, WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias);
       case WeightRole::latent_kv: return heads();
       case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
       case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
-      default: return {{weight.role, weight.role}};
+      default: break;
     }
+    return {{weight.role, weight.role}};
   }
 
   Result<void> add(const PlannedWeight& weight, const RowsOfRole& rows, WeightFormat format) {
@@ -200,7 +205,7 @@ class GgufPlanner : public Planner {
     LATHE_TRY(std::string name, name_of(weight, rows.role, place));
     const TensorLayout usual = rows.is_transposed ? TensorLayout::transposed : TensorLayout::plain;
     const TensorLayout layout = layout_of(stored_form_of(family_, name), usual);
-    std::vector<std::int64_t> shape = shape_of(rows.like, model_.config);
+    std::vector<std::int64_t> shape = shape_of(rows.like, model_.config, weight.layer);
     std::vector<std::int64_t> whole = stacked(rows.like, shape);
     WrittenPart part{.tensor = {std::move(name), choice_.storage.dtype, std::move(shape)},
                      .source = &weight,

@@ -80,7 +80,21 @@ class Conversion {
     return {};
   }
 
+  /// Recurrent layers are written to the kind of files that they come from; short convolutions also to folders.
+  /// Errors: unsupported.
+  Result<void> check_recurrent_layers(bool to_gguf) const {
+    const bool is_of_gguf = !model_->folder.gguf().empty();
+    if (!model_->config.has_recurrent_layers() || is_of_gguf == to_gguf) return {};
+    if (!to_gguf && !model_->config.delta_net.exists()) return {};
+    return fail(ErrorCode::unsupported,
+                to_gguf ? "recurrent layers cannot be written to GGUF files yet; write a folder"
+                        : "recurrent layers of this GGUF file have heads in another order than folders, which cannot be "
+                          "written yet; write a GGUF file, or convert the Hugging Face checkpoint",
+                model_->folder.name());
+  }
+
   Result<void> plan(const ConvertOptions& convert, bool to_gguf) {
+    LATHE_TRY_VOID(check_recurrent_layers(to_gguf));
     // The storage follows from the options and the stored dtype, also for tensors that are codes in the files.
     ConversionChoice choice{.storage = storage_of(options_, model_->plan.stored.dtype)};
     choice.writes_codes = to_gguf && convert.write_codes;

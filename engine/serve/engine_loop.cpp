@@ -14,6 +14,7 @@
 #include "engine/base/latest_value.h"
 #include "engine/base/mailbox.h"
 #include "engine/schedule/scheduler_invariant.h"
+#include "engine/serve/constraint_store.h"
 #include "engine/serve/engine_metrics.h"
 #include "engine/serve/engine_snapshot.h"
 #include "engine/serve/event_ring.h"
@@ -52,6 +53,11 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .window = policy_of(options).window_kept(limits.window),
           .max_num_batched_tokens = std::min<std::int64_t>(batched_tokens(options), limits.max_rows),
           .chunked_prefill = options.enable_chunked_prefill};
+}
+
+/// Blocks hold nothing of the states of recurrent layers, so a prefix cannot be continued from them.
+bool shares_prefixes(const EngineParts& parts) {
+  return parts.model.options.enable_prefix_caching && parts.runner->limits().n_state_slots == 0;
 }
 
 /// The requested settings, limited to the runner's capacity.
@@ -121,6 +127,7 @@ class EngineLoop final : public Engine {
   void take_token(Generation& generation);
   void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
+  void note_constraint(const Generation& generation);
   void erase(Generation& generation);
   std::shared_ptr<const EngineSnapshot> make_snapshot(std::int64_t now_ns) const;
   bool is_idle() const { return !scheduler_.has_work() && mailbox_.empty(); }
@@ -128,6 +135,7 @@ class EngineLoop final : public Engine {
   // ---- shared by all threads
   EngineParts parts_;
   const RequestLimits limits_;
+  ConstraintStore constraints_;
   std::atomic<std::uint64_t> last_id_{0};
   const std::int64_t max_unfinished_;  ///< running and waiting requests at most
   std::atomic<std::int64_t> n_unfinished_{0};
@@ -161,13 +169,14 @@ class EngineLoop final : public Engine {
 EngineLoop::EngineLoop(EngineParts parts)
     : parts_(std::move(parts)),
       limits_(request_limits(parts_.model.options, parts_.runner->limits())),
+      constraints_(*parts_.tokenizer, limits_.vocab_size),
       max_unfinished_(scheduler_options(parts_.model.options, parts_.runner->limits()).max_num_seqs +
                       parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
-                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size,
-                            parts_.model.options.enable_prefix_caching, limits_.window, parts_.runner->limits().windows)),
-      sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids) {
+                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size, shares_prefixes(parts_),
+                            limits_.window, parts_.runner->limits().windows, parts_.runner->limits().n_state_slots)),
+      sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids, parts_.suppressed_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   if (parts_.measure) parts_.model.measured = parts_.measure();
   thread_ = std::jthread([this] { loop(); });
@@ -186,6 +195,10 @@ bool EngineLoop::take_place() {
 Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
   LATHE_TRY_VOID(check_request(request, limits_));
   if (const auto error = failure()) return tl::unexpected(*error);
+  std::optional<ReadyConstraint> constraint;
+  if (!request.sampling.structured_outputs.empty()) {
+    LATHE_TRY(constraint, constraints_.get(request.sampling.structured_outputs));
+  }
   const EngineOptions& options = parts_.model.options;
   if (!take_place()) {
     return fail(
@@ -200,6 +213,8 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
                                                  mixed_seed(static_cast<std::uint64_t>(options.seed), id), limits_.context(),
                                                  static_cast<int>(limits_.block_size), now_ns());
   generation->reserve_windows(parts_.runner->limits().windows.size(), limits_.block_size);
+  if (!parts_.suppressed_ids.empty()) generation->takes_best = false;  // the best token may be suppressed
+  if (constraint) generation->constrain(std::move(*constraint), *parts_.tokenizer, parts_.model.info.eos_ids);
   generation->choose_rope(parts_.runner->limits().rope_contexts);
   if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {
@@ -277,6 +292,7 @@ void EngineLoop::receive() {
   for (std::size_t i = n_before; i < living_.size(); ++i) {
     living_[i]->place = i;
     scheduler_.add(*living_[i], now_ns_);
+    note_constraint(*living_[i]);
     // A request may have been cancelled in the mailbox, and the shared flag reset before the request could be checked.
     if (living_[i]->handle->cancelled()) any_cancelled_->store(true, std::memory_order_relaxed);
   }
@@ -321,10 +337,7 @@ void EngineLoop::commit() {
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);
     if (generation.lacks_probabilities(entry.samples)) {
-      generation.end_with(Error{ErrorCode::internal,
-                                "The model gave no usable probabilities for this request (NaN, or no probability above "
-                                "zero). Other requests are not affected.",
-                                {}});
+      generation.end_with(generation.sampling_error());
       announce(generation);
       continue;
     }
@@ -433,6 +446,15 @@ void EngineLoop::note_end(const Generation& generation) {
                               : SchedulerEventKind::finished,
                     {generation.n_output(), static_cast<std::int64_t>(generation.finish),
                      static_cast<std::int64_t>(generation.stop_cause)},
+                    now_ns_);
+}
+
+void EngineLoop::note_constraint(const Generation& generation) {
+  const AnswerConstraint* constraint = generation.constraint.get();
+  if (constraint == nullptr) return;
+  scheduler_.record(generation, SchedulerEventKind::constrained,
+                    {static_cast<std::int64_t>(constraint->kind()), constraint->n_states(), constraint->compile_us(),
+                     constraint->was_known() ? 1 : 0},
                     now_ns_);
 }
 

@@ -19,6 +19,8 @@ struct EngineParts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;  ///< may be null
   std::unique_ptr<Runner> runner;
+  std::vector<std::int32_t>
+      suppressed_ids{};  ///< tokens that are never generated: suppress_tokens of generation_config.json
   std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>();
   /// Called once, after the loop has allocated all that it holds; may be null.
   std::function<std::optional<MeasuredMemory>()> measure;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/clock.h"
+#include "engine/base/contains.h"
 #include "engine/model/rope_config.h"
 
 namespace lathe::engine {
@@ -25,10 +26,6 @@ constexpr auto kItlBoundsMs = [] {
 /// Tokens between two updates of a running answer's quantiles. People only glance at them, and an update with every token
 /// would cost more than the token's event.
 constexpr int kTokensAQuantile = 16;
-
-bool contains(std::span<const std::int32_t> ids, std::int32_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
 
 std::int64_t total_tokens(const GenerateRequest& request, std::int64_t context) {
   if (request.sampling.max_tokens == 0) return context;
@@ -78,6 +75,19 @@ void Generation::choose_rope(std::span<const std::int64_t> contexts) {
   if (contexts.size() > 1) cache_salt.insert(cache_salt.begin(), static_cast<char>(rope_choice));
 }
 
+void Generation::constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids) {
+  constraint = std::make_unique<AnswerConstraint>(std::move(ready), tokenizer, eos_ids, params, reading.get());
+}
+
+Error Generation::sampling_error() const {
+  if (constraint != nullptr && constraint->is_stuck()) return constraint->stuck_error();
+  return {
+      ErrorCode::internal,
+      "The model gave no usable probabilities for this request (NaN, or no probability above zero). Other requests are not "
+      "affected.",
+      {}};
+}
+
 void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns) {
   if (n_output() == 0) {
     first_token_ns = now_ns;
@@ -93,6 +103,10 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
     delta.chosen_logprobs.push_back({.id = token, .logprob = sampled.logprob, .rank = sampled.rank});
     delta.logprobs.push_back(std::exchange(alternatives, {}));
   }
+  if (constraint != nullptr && constraint->has_ended()) {
+    const bool is_stop_id = !contains(eos_ids, token) && contains(params.stop_token_ids, token);
+    return is_stop_id ? stop(StopCause::token, std::to_string(token)) : stop(StopCause::eos, "eos");
+  }
   if (n_output() >= params.min_tokens) {
     if (!params.ignore_eos && contains(eos_ids, token)) return stop(StopCause::eos, "eos");
     if (contains(params.stop_token_ids, token)) return stop(StopCause::token, std::to_string(token));
@@ -103,7 +117,8 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
 void Generation::add_text() {
   if (params.logprobs) delta.text_offsets.push_back(detokenizer.n_characters());
   // A token that only ends the answer adds no text.
-  const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output;
+  const bool has_text = constraint != nullptr && constraint->has_ended() && constraint->ended_with_text();
+  const bool is_end_mark = finish == FinishReason::stop && !params.include_stop_str_in_output && !has_text;
   if (!is_end_mark) {
     const int matched = find_stop();
     if (matched >= 0) return stop(StopCause::text, params.stop[static_cast<std::size_t>(matched)]);

@@ -14,6 +14,7 @@
 #include "engine/base/histogram.h"
 #include "engine/sample/sampler.h"
 #include "engine/schedule/sequence.h"
+#include "engine/serve/answer_constraint.h"
 #include "engine/text/detokenizer.h"
 
 namespace lathe::engine {
@@ -39,6 +40,8 @@ struct Generation final : Sequence {
   std::atomic<bool> prompt_failed{false};  ///< a row of the prompt had no probabilities
   LogprobList alternatives;
   std::vector<LogprobList> prompt_logprobs;  ///< one per prompt token; sent with the first token
+
+  std::unique_ptr<AnswerConstraint> constraint;  ///< null: the answer is free
 
   // ---- the answer
   const std::shared_ptr<const AnswerReading> reading;
@@ -73,6 +76,8 @@ struct Generation final : Sequence {
   }
   /// Chooses the RoPE context by the tokens that the request may reach. Thread: the caller's.
   void choose_rope(std::span<const std::int64_t> contexts);
+  /// Constrains the answer. Thread: the caller's.
+  void constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids);
   /// Adds the sampled token to the sequence, the event and the times; ends the answer at an end token or a length limit.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer at a stop string.
@@ -87,6 +92,8 @@ struct Generation final : Sequence {
   bool lacks_probabilities(bool samples) const {
     return (samples && sampled.failed) || prompt_failed.load(std::memory_order_relaxed);
   }
+  /// Why such a row ends the request.
+  Error sampling_error() const;
   /// Writes usage and times to the event.
   void complete_delta(std::int64_t now_ns);
 };

@@ -12,6 +12,7 @@
 #include "engine/load/gguf/gguf_files.h"
 #include "engine/model/text_config.h"
 #include "engine/serve/chat_template_source.h"
+#include "engine/serve/gguf_known_values.h"
 #include "engine/serve/pooling_config.h"
 #include "engine/text/gguf_tokenizer.h"
 #include "kernels/api/check.h"
@@ -43,63 +44,6 @@ std::uint32_t file_type(kernels::Dtype dtype) {
   }
 }
 
-/// RoPE of the first layer that has RoPE, among layers with or without a window; null: there is none.
-const RopeConfig* rope_of_layers(const ModelConfig& config, bool with_window) {
-  for (const LayerConfig& layer : config.layers) {
-    if (layer.rope >= 0 && (layer.window > 0) == with_window) return &config.ropes[static_cast<std::size_t>(layer.rope)];
-  }
-  return nullptr;
-}
-
-const RopeConfig* main_rope(const ModelConfig& config) {
-  const RopeConfig* whole = rope_of_layers(config, false);
-  return whole != nullptr ? whole : rope_of_layers(config, true);
-}
-
-/// A value from the model config for a GGUF key: for config.json files that omit it, or have it under another name.
-struct KnownValue {
-  std::string_view gguf;
-  Json (*of)(const ModelConfig& config);  ///< null: absent
-};
-
-Json theta_of(const RopeConfig* rope) { return rope != nullptr ? Json(rope->theta) : Json(); }
-
-Json epsilon(const ModelConfig& config) { return config.norm.eps; }
-Json largest_alibi_bias(const ModelConfig& config) { return config.alibi_slopes.empty() ? Json() : Json(8.0); }
-Json original_context(const ModelConfig& config) {
-  const RopeConfig* const rope = main_rope(config);
-  const bool is_said = rope != nullptr && rope->original_max_position_embeddings > 0;
-  return is_said ? Json(rope->original_max_position_embeddings) : Json();
-}
-Json growth_of_scores(const ModelConfig& config) {
-  const RopeConfig* const rope = main_rope(config);
-  return rope != nullptr && rope->mscale_all_dim > 0 ? Json(rope->mscale_all_dim) : Json();
-}
-
-constexpr std::array kKnownValues = {
-    KnownValue{"context_length", [](const ModelConfig& config) { return Json(config.max_position_embeddings); }},
-    KnownValue{"embedding_length", [](const ModelConfig& config) { return Json(config.hidden_size); }},
-    KnownValue{"block_count", [](const ModelConfig& config) { return Json(config.n_layers); }},
-    KnownValue{"feed_forward_length", [](const ModelConfig& config) { return Json(config.intermediate_size); }},
-    KnownValue{"attention.head_count", [](const ModelConfig& config) { return Json(config.n_heads); }},
-    KnownValue{"attention.head_count_kv", [](const ModelConfig& config) { return Json(config.n_kv_heads); }},
-    KnownValue{"attention.causal", [](const ModelConfig& config) { return Json(config.is_causal); }},
-    KnownValue{"attention.key_length", [](const ModelConfig& config) { return Json(config.head_dim); }},
-    KnownValue{"attention.layer_norm_epsilon", epsilon},
-    KnownValue{"attention.layer_norm_rms_epsilon", epsilon},
-    KnownValue{"attention.max_alibi_bias", largest_alibi_bias},
-    KnownValue{"rope.freq_base", [](const ModelConfig& config) { return theta_of(main_rope(config)); }},
-    KnownValue{"rope.freq_base_swa", [](const ModelConfig& config) { return theta_of(rope_of_layers(config, true)); }},
-    KnownValue{"rope.scaling.original_context_length", original_context},
-    KnownValue{"rope.scaling.yarn_log_multiplier", growth_of_scores},
-    KnownValue{"expert_count", [](const ModelConfig& config) { return Json(config.moe.n_experts); }},
-    KnownValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.top_k); }},
-    KnownValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},
-    KnownValue{"expert_shared_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.shared_size); }},
-    // Granite divides by logits_scaling; an absent value means 1 for both.
-    KnownValue{"logit_scale", [](const ModelConfig& config) { return Json(config.logit_multiplier); }},
-};
-
 class Describer {
  public:
   explicit Describer(const OpenedModel& model) : model_(model), config_(model.config) {}
@@ -112,12 +56,16 @@ class Describer {
     to_.set_text("general.architecture", made_.family->gguf);
     to_.set_text("general.name", model_.info.name);
     to_.set_whole(path("vocab_size"), static_cast<std::uint32_t>(config_.vocab_size));
-    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : config_.head_dim;
+    const std::int64_t value_dim = config_.latent.exists() ? config_.latent.kv_rank : head_dim_with(false);
     to_.set_whole(path("attention.value_length"), static_cast<std::uint32_t>(value_dim));
-    for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
-      for (const GgufKey& key : keys) LATHE_TRY_VOID(write(key));
+    const std::span<const GgufKey> own = made_.family->keys;
+    for (const GgufKey& key : common_gguf_keys()) {
+      const bool is_own = std::any_of(own.begin(), own.end(), [&](const GgufKey& row) { return row.gguf == key.gguf; });
+      if (!is_own) LATHE_TRY_VOID(write(key));
     }
+    for (const GgufKey& key : own) LATHE_TRY_VOID(write(key));
     LATHE_TRY_VOID(write_rope());
+    if (config_.qk_norm == QkNorm::head && config_.qk_norm_form.is_weightless) write_query_factors();
     LATHE_TRY_VOID(write_pooling());
     LATHE_TRY_VOID(write_text());
     return std::move(made_);
@@ -126,21 +74,62 @@ class Describer {
  private:
   std::string path(std::string_view key) const { return fmt::format("{}.{}", made_.family->gguf, key); }
 
-  template <class T>
-  void fill(std::string_view key, const T& value) {
+  /// Some files have a number for each layer where all layers have the same.
+  void fill(std::string_view key, const Json& value) {
     Json& there = place_of(json_, key);
-    if (there.is_null()) there = value;
+    if (there.is_null() || (there.is_array() && value.is_number())) there = value;
   }
 
   void complete_json() {
     for (const std::span<const GgufKey> keys : {common_gguf_keys(), made_.family->keys}) {
       for (const GgufKey& key : keys) {
-        for (const KnownValue& known : kKnownValues) {
+        for (const KnownGgufValue& known : known_gguf_values()) {
           if (known.gguf == key.gguf) fill(key.config, known.of(config_));
         }
       }
     }
+    for (const GgufKey& key : made_.family->keys) {
+      if (key.gguf == "nextn_predict_layers") place_of(json_, key.config) = 0;  // these layers are not written
+    }
     if (config_.latent.exists()) complete_latent();
+    if (config_.has_sizes_by_layer()) complete_layers();
+  }
+
+  /// Size of the heads of the layers with or without a window, which is one for all layers of most models.
+  std::int64_t head_dim_with(bool window) const {
+    for (const LayerConfig& layer : config_.layers) {
+      if ((layer.window > 0) == window) return config_.head_dim_of(layer);
+    }
+    return config_.head_dim;
+  }
+
+  /// Describes layers of different sizes: keys of sizes are those of the layers that see the whole context.
+  void complete_layers() {
+    json_["head_dim"] = head_dim_with(false);
+    json_["gguf_key_length_swa"] = head_dim_with(true);
+    to_.set_whole(path("attention.value_length_swa"), static_cast<std::uint32_t>(head_dim_with(true)));
+    json_["num_kv_shared_layers"] = config_.n_layers - config_.n_cached_layers();
+    json_["hidden_size_per_layer_input"] = config_.per_layer.size;
+    for (const LayerConfig& layer : config_.layers) {
+      if (layer.window > 0) json_["sliding_window"] = layer.window;
+    }
+  }
+
+  /// Writes a size of the layers: a list where they differ.
+  void write_by_layer(const std::string& to, std::string_view key) {
+    std::vector<std::int32_t> sizes;
+    for (const LayerConfig& layer : config_.layers) {
+      const std::int64_t size = key == "feed_forward_length" ? config_.inner_of(layer) : config_.kv_heads_of(layer);
+      sizes.push_back(static_cast<std::int32_t>(size));
+    }
+    const bool is_one = std::all_of(sizes.begin(), sizes.end(), [&](std::int32_t size) { return size == sizes.front(); });
+    if (is_one) to_.set_whole(to, static_cast<std::uint32_t>(sizes.front()));
+    else to_.set_integers(to, sizes);
+  }
+
+  bool is_by_layer(std::string_view gguf) const {
+    return std::any_of(made_.family->keys.begin(), made_.family->keys.end(),
+                       [&](const GgufKey& key) { return key.gguf == gguf && key.kind == Kind::by_layer; });
   }
 
   /// Describes latent attention as it is computed: one KV head with the width of the cached latent.
@@ -154,16 +143,13 @@ class Describer {
     json_["qk_head_dim"] = latent.query_dim();
     fill("qk_rope_head_dim", latent.qk_rope_head_dim);
     fill("v_head_dim", latent.v_dim);
-    const auto first = std::find_if(config_.layers.begin(), config_.layers.end(),
-                                    [](const LayerConfig& layer) { return layer.has_experts; });
-    json_["first_k_dense_replace"] = first - config_.layers.begin();
-    json_["num_nextn_predict_layers"] = 0;  // these layers are not written
+    json_["first_k_dense_replace"] = n_leading_dense_layers(config_);
     json_["n_shared_experts"] = config_.has_experts() ? moe.shared_size / moe.expert_size : 0;
     json_["routed_scaling_factor"] = moe.scale;
     json_["norm_topk_prob"] = moe.normalises;
     json_["n_group"] = moe.n_groups;
     json_["topk_group"] = moe.topk_groups;
-    json_["scoring_func"] = moe.score == RouterScore::sigmoid ? "sigmoid" : "softmax";
+    json_["scoring_func"] = router_score_name(config_);
   }
 
   tl::unexpected<Error> refuse(std::string_view key, std::string_view expected) const {
@@ -172,10 +158,16 @@ class Describer {
   }
 
   Result<void> write(const GgufKey& key) {
-    const bool is_of_tensors = key.kind == Kind::has_tensor || key.kind == Kind::layers_without || key.kind == Kind::rows;
+    const bool is_of_tensors = key.kind == Kind::has_tensor || key.kind == Kind::layers_without || key.kind == Kind::rows ||
+                               key.kind == Kind::first_number;
     if (is_of_tensors || key.gguf == kTurned) return {};
     const Json value = place_of(json_, key.config);
     const std::string to = path(key.gguf);
+    if (key.kind == Kind::by_layer) {
+      write_by_layer(to, key.gguf);
+      return {};
+    }
+    if (is_by_layer(key.gguf)) return {};  // the row of the family writes it
     if (key.kind == Kind::layer_types) {
       std::vector<std::uint8_t> slides;
       for (const LayerConfig& layer : config_.layers) slides.push_back(layer.window > 0 ? 1 : 0);
@@ -226,6 +218,11 @@ class Describer {
           to_.set_number(path("rope.scaling.attn_factor"), static_cast<float>(*rope->attention_factor));
         }
         return {};
+      case RopeScaling::proportional:
+        if (rope->factor != 1) break;
+        add_factors("rope_freqs.weight", factors_of_pairs(*rope));
+        to_.set_whole(path("rope.dimension_count_swa"), static_cast<std::uint32_t>(head_dim_with(true)));
+        return {};
       case RopeScaling::dynamic: break;
     }
     return fail(ErrorCode::unsupported,
@@ -257,6 +254,27 @@ class Describer {
     return stretch;
   }
 
+  /// Writes the weights that other readers expect of the norms of Q and K: the factor of Q, and ones.
+  void write_query_factors() {
+    const auto n = static_cast<std::size_t>(config_.head_dim);
+    const double factor = config_.attention_scale * std::sqrt(static_cast<double>(n));
+    for (const GgufKey& key : made_.family->keys) {
+      if (key.kind != Kind::first_number) continue;
+      for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
+        add_factors(fmt::format("blk.{}.attn_q_norm.weight", layer), std::vector<double>(n, factor));
+        add_factors(fmt::format("blk.{}.attn_k_norm.weight", layer), std::vector<double>(n, 1));
+      }
+    }
+  }
+
+  /// Pairs that do not rotate have a wave that no context reaches the end of.
+  static std::vector<double> factors_of_pairs(const RopeConfig& rope) {
+    constexpr double kNever = 1e30;
+    std::vector<double> factors(static_cast<std::size_t>(rope.rotary_dim / 2), kNever);
+    std::fill_n(factors.begin(), rope.n_rotated_pairs, 1.0);
+    return factors;
+  }
+
   void add_factors(std::string name, const std::vector<double>& factors) {
     made_.rope_factors.push_back({std::move(name), {factors.begin(), factors.end()}});
   }
@@ -281,6 +299,7 @@ class Describer {
       if (!config_.eos_ids.empty()) eos = config_.eos_ids.front();
     }
     write_gguf_ends(eos, model_.info.eos_ids, to_);
+    if (!model_.generation.suppressed_ids.empty()) to_.set_integers(kGgufSuppressedKey, model_.generation.suppressed_ids);
     if (config_.n_token_types > 0) {
       to_.set_whole("tokenizer.ggml.token_type_count", static_cast<std::uint32_t>(config_.n_token_types));
     }
@@ -303,6 +322,19 @@ std::int64_t window_of(const ModelConfig& config, std::size_t layer) {
   return window < config.max_position_embeddings ? window : 0;
 }
 
+bool same_norm(const NormConfig& a, const NormConfig& b) {
+  return a.kind == b.kind && is_close(a.eps, b.eps) && a.has_bias == b.has_bias && a.plus_one == b.plus_one &&
+         a.is_weightless == b.is_weightless;
+}
+
+bool same_query_norms(const ModelConfig& a, const ModelConfig& b) {
+  if (a.qk_norm != b.qk_norm || a.norms_after_rope != b.norms_after_rope) return false;
+  return a.qk_norm == QkNorm::none ||
+         (same_norm(a.qk_norm_form, b.qk_norm_form) &&
+          std::equal(a.layers.begin(), a.layers.end(), b.layers.begin(), b.layers.end(),
+                     [](const LayerConfig& x, const LayerConfig& y) { return x.norms_queries == y.norms_queries; }));
+}
+
 bool same_experts(const MoeConfig& a, const MoeConfig& b) {
   const bool same_sizes = a.n_experts == b.n_experts && a.top_k == b.top_k && a.expert_size == b.expert_size &&
                           a.shared_size == b.shared_size && a.has_shared_gate == b.has_shared_gate;
@@ -311,7 +343,14 @@ bool same_experts(const MoeConfig& a, const MoeConfig& b) {
                            a.has_score_correction_bias == b.has_score_correction_bias &&
                            a.has_expert_bias == b.has_expert_bias;
   return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
-         is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter);
+         a.beside_mlp == b.beside_mlp && is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter) &&
+         a.weighs_input == b.weighs_input;
+}
+
+bool same_sizes(const ModelConfig& a, const ModelConfig& b, std::size_t i) {
+  const LayerConfig &of_a = a.layers[i], &of_b = b.layers[i];
+  return a.kv_heads_of(of_a) == b.kv_heads_of(of_b) && a.head_dim_of(of_a) == b.head_dim_of(of_b) &&
+         a.inner_of(of_a) == b.inner_of(of_b) && of_a.kv_source == of_b.kv_source && of_a.k_is_v == of_b.k_is_v;
 }
 
 bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
@@ -327,7 +366,10 @@ bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
       return false;
     }
   }
-  return is_close(rope_a.query_growth, rope_b.query_growth) && rope_a.grown_dim == rope_b.grown_dim;
+  for (const std::int64_t position : {std::int64_t{0}, a.max_position_embeddings / 2, a.max_position_embeddings - 1}) {
+    if (!is_close(query_factor(rope_a, position), query_factor(rope_b, position))) return false;
+  }
+  return rope_a.grown_dim == rope_b.grown_dim;
 }
 
 }  // namespace
@@ -372,10 +414,12 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
              a.n_heads == b.n_heads && a.n_kv_heads == b.n_kv_heads && a.head_dim == b.head_dim &&
              a.intermediate_size == b.intermediate_size,
          "sizes");
-  expect(a.norm.kind == b.norm.kind && is_close(a.norm.eps, b.norm.eps) && a.norm.has_bias == b.norm.has_bias &&
-             a.norm.plus_one == b.norm.plus_one && a.norm_place == b.norm_place,
+  expect(same_norm(a.norm, b.norm) && same_norm(a.out_norm_form(), b.out_norm_form()) &&
+             same_norm(a.final_norm_form(), b.final_norm_form()) && a.norm_place == b.norm_place,
          "norms");
-  expect(a.has_embedding_norm == b.has_embedding_norm && a.embedding_size == b.embedding_size, "embeddings");
+  expect(a.has_embedding_norm == b.has_embedding_norm && same_norm(a.embedding_norm_form(), b.embedding_norm_form()) &&
+             a.embedding_size == b.embedding_size,
+         "embeddings");
   expect(a.n_learned_positions == b.n_learned_positions && a.position_offset == b.position_offset, "learned positions");
   expect(a.n_token_types == b.n_token_types, "type_vocab_size");
   expect(a.is_causal == b.is_causal && a.has_head == b.has_head, "attention direction and output head");
@@ -384,7 +428,8 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "ALiBi");
   expect(a.normalises_head == b.normalises_head, "rows of the output head");
   expect(a.residual == b.residual, "use_parallel_residual");
-  expect(a.qk_norm == b.qk_norm, "norms of Q and K");
+  expect(same_query_norms(a, b), "norms of Q and K");
+  expect(a.n_attention_gates == b.n_attention_gates, "gates of attention");
   expect(is_close(a.attention_scale, b.attention_scale), "scale of attention");
   expect(is_close(a.attention_soft_cap, b.attention_soft_cap) && is_close(a.logit_soft_cap, b.logit_soft_cap), "soft caps");
   expect(is_close(a.clip_qkv, b.clip_qkv), "clip_qkv");
@@ -398,15 +443,19 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "biases");
   expect(same_experts(a.moe, b.moe), "experts");
   expect(a.latent == b.latent, "latent attention");
+  expect(a.per_layer == b.per_layer && a.has_layer_scalar == b.has_layer_scalar && a.has_v_norm == b.has_v_norm,
+         "per-layer embeddings, factors of layers and the norm of V");
   bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_kinds = same_windows,
-       same_scores = same_windows;
+       same_scores = same_windows, same_shapes = same_windows;
   for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
     same_windows = same_windows && window_of(a, i) == window_of(b, i);
+    same_shapes = same_shapes && same_sizes(a, b, i);
     same_ropes = same_ropes && same_rope(a, b, i);
     same_kinds = same_kinds && a.layers[i].has_experts == b.layers[i].has_experts;
     same_scores = same_scores && is_close(a.layers[i].score_factor, b.layers[i].score_factor);
   }
-  expect(same_windows, "sliding windows");
+  expect(same_windows && a.has_chunks == b.has_chunks, "sliding windows");
+  expect(same_shapes, "sizes of layers");
   expect(same_ropes, "RoPE");
   expect(same_kinds, "layers with experts");
   expect(same_scores, "scales of layers");

@@ -21,6 +21,7 @@ Result<OrderedJson> model_knobs(const std::string& path, const std::string& toke
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   knobs["eos_ids"] = ends;
+  knobs["suppressed_ids"] = model.generation.suppressed_ids;
   return knobs;
 }
 

@@ -152,6 +152,7 @@ class EngineLoad {
     loaded.info.tokenizer = parts_.tokenizer->kind();
     loaded.info.has_chat_template = has_chat_template_;
     loaded.options = options_;
+    if (plan.limits.n_state_slots > 0) loaded.options.enable_prefix_caching = false;  // plan.warnings say so
     loaded.name = options_.served_model_name.empty() ? loaded.info.name : options_.served_model_name;
     loaded.dtype = name_of(plan.weights.dtype);
     loaded.kv_cache_dtype = name_of(plan.kv_dtype);
@@ -166,6 +167,7 @@ class EngineLoad {
     const RunnerMemory memory = runner.memory();
     loaded.memory = {
         .weights = memory.weights, .kv = memory.kv, .activations = memory.activations, .other = memory.rope + memory.work};
+    parts_.suppressed_ids = std::move(model.generation.suppressed_ids);
     loaded.default_sampling = std::move(model.generation.sampling);
     loaded.default_max_tokens = model.generation.max_new_tokens;
     if (parts_.chat_template) {

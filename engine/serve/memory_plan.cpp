@@ -9,6 +9,7 @@
 
 #include "engine/base/free_memory.h"
 #include "engine/cache/paged_cache.h"
+#include "engine/model/architecture.h"
 #include "engine/run/model_runner.h"
 #include "engine/schedule/policies.h"
 
@@ -38,6 +39,7 @@ class MemoryPlanner {
       : backend_(backend), config_(config), options_(options), free_(free) {}
 
   Result<MemoryPlan> plan(const StoredWeights& stored) {
+    LATHE_TRY_VOID(check_device());
     plan_.weights = storage_of(options_, stored);
     plan_.kv_dtype = dtype_of(options_.kv_cache_dtype, plan_.weights.dtype);
     choose_budget();
@@ -51,6 +53,25 @@ class MemoryPlanner {
 
  private:
   RunnerLimits& limits() { return plan_.limits; }
+
+  /// Refuses what only processors compute so far. Errors: invalid_argument with the part that the device lacks.
+  Result<void> check_device() const {
+    if (!backend_.total_bytes()) return {};
+    const bool has_recurrent_operations = kernels::recurrent_operations(backend_) != nullptr;
+    std::string_view missing;
+    if (config_.has_sizes_by_layer()) missing = "layers with heads of different sizes, or without K and V of their own";
+    else if (config_.has_v_norm) missing = "a norm of V";
+    else if (config_.per_layer.exists()) missing = "per-layer embeddings";
+    else if (config_.moe.beside_mlp) missing = "experts in addition to an MLP";
+    else if (!needs_recurrent_operations(config_) || has_recurrent_operations) return {};
+    else if (config_.delta_net.exists()) missing = "recurrent layers (gated delta net)";
+    else if (config_.short_conv.exists()) missing = "short convolutions in place of attention";
+    else missing = "a gate on the output of attention";
+    if (missing.empty()) return {};
+    return refuse(fmt::format("{} needs {}, which device {} does not compute: use device cpu", config_.architecture->name,
+                              missing, backend_.info().name),
+                  "device");
+  }
 
   void choose_budget() {
     const std::optional<std::int64_t> device_bytes = backend_.total_bytes();
@@ -72,6 +93,13 @@ class MemoryPlanner {
                                 options_.max_model_len, config_.longest_context()),
                     "max_model_len");
     }
+    const std::int64_t chunk = config_.chunk_size();
+    if (chunk > 0 && chunk < limits().max_model_len && chunk % options_.block_size != 0) {
+      return refuse(fmt::format("block_size is {}, but the checkpoint sees its context in chunks of {} tokens, which must "
+                                "be a whole number of blocks",
+                                options_.block_size, chunk),
+                    "block_size");
+    }
     return {};
   }
 
@@ -83,6 +111,7 @@ class MemoryPlanner {
     limits().max_rows = static_cast<int>(rows);
     const std::int64_t logit_rows = std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes));
     limits().max_logit_rows = config_.has_head ? static_cast<int>(logit_rows) : 0;
+    limits().n_state_slots = config_.has_recurrent_layers() ? static_cast<int>(options_.max_num_seqs) : 0;
   }
 
   void size_fixed_parts() {
@@ -90,6 +119,8 @@ class MemoryPlanner {
     estimate.weights = Decoder::weight_bytes(backend_, config_, plan_.weights);
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
     estimate.other = other_bytes();
+    plan_.state_bytes = StateStorage::n_bytes(backend_, state_layout(config_, limits().n_state_slots));
+    estimate.kv = plan_.state_bytes;  // the blocks are added once their number is known
     plan_.block_bytes = kv_bytes(1);
   }
 
@@ -133,11 +164,9 @@ class MemoryPlanner {
   std::int64_t blocks_in(std::int64_t bytes) const {
     std::int64_t n_blocks = bytes / plan_.block_bytes;
     std::int64_t growing_bytes = plan_.block_bytes;
-    const auto layer_bytes =
-        static_cast<std::int64_t>(backend_.kv_layer_bytes(kv_shape(config_, plan_.kv_dtype, plan_.limits.block_size, 1)));
     for (const WindowPool& pool : full_windows()) {
       if (n_blocks < pool.n_blocks) break;
-      const std::int64_t window_bytes = layer_bytes * n_layers_with(pool.window);
+      const std::int64_t window_bytes = block_bytes_with(pool.window);
       const std::int64_t n_beside = (bytes - pool.n_blocks * window_bytes) / (growing_bytes - window_bytes);
       if (n_beside <= pool.n_blocks) break;
       bytes -= pool.n_blocks * window_bytes;
@@ -147,9 +176,25 @@ class MemoryPlanner {
     return n_blocks;
   }
 
+  static bool is_cached_with(const LayerConfig& layer, std::int64_t window) {
+    return layer.window == window && !layer.shares_kv();
+  }
+
+  /// Layers with K and V of their own and that window.
   std::int64_t n_layers_with(std::int64_t window) const {
     return std::count_if(config_.layers.begin(), config_.layers.end(),
-                         [window](const LayerConfig& layer) { return layer.window == window; });
+                         [window](const LayerConfig& layer) { return is_cached_with(layer, window); });
+  }
+
+  /// Bytes of one block in all these layers.
+  std::int64_t block_bytes_with(std::int64_t window) const {
+    const KvLayers one = kv_layout(config_, plan_.kv_dtype, limits_with(1));
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < config_.layers.size(); ++i) {
+      if (!is_cached_with(config_.layers[i], window)) continue;
+      sum += static_cast<std::int64_t>(backend_.kv_layer_bytes(one.shape_of(static_cast<std::int64_t>(i))));
+    }
+    return sum;
   }
 
   /// Blocks for max_num_seqs full contexts (or the part that a window keeps), but at most half of the memory that the
@@ -184,8 +229,17 @@ class MemoryPlanner {
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits() = limits_with(n_blocks);
     warn_of_few_reservations();
-    plan_.estimate.kv = kv_bytes(n_blocks);
+    warn_of_states();
+    plan_.estimate.kv = plan_.state_bytes + kv_bytes(n_blocks);
     return {};
+  }
+
+  /// Says which options do nothing for recurrent layers.
+  void warn_of_states() {
+    if (!config_.has_recurrent_layers() || !options_.enable_prefix_caching) return;
+    plan_.warnings.emplace_back(
+        "prefix caching is off for this model: its recurrent layers keep the state after the last token alone, not after a "
+        "prefix, so each prompt is computed whole");
   }
 
   /// Warns if fewer than max_num_seqs requests fit at once. This is no error, since further requests wait.
@@ -219,7 +273,9 @@ class MemoryPlanner {
   /// page-locked memory for the logits of a step, and the entries of the block pool.
   std::int64_t host_bytes() const {
     constexpr std::int64_t kBytesOfBlock = 64, kFloat = sizeof(float);
-    const std::int64_t widest = std::max({config_.vocab_size, config_.intermediate_size, config_.q_size()});
+    const std::int64_t widest =
+        std::max({config_.vocab_size, config_.intermediate_size,
+                  config_.largest([this](const LayerConfig& layer) { return config_.q_size(layer); })});
     const std::int64_t logits = plan_.limits.max_logit_rows * config_.vocab_size * kFloat;
     return 2 * widest * config_.hidden_size * kFloat + logits + plan_.limits.n_blocks * kBytesOfBlock;
   }
@@ -239,10 +295,10 @@ class MemoryPlanner {
     estimate.free = available();
     // A cache that fills a device takes what is there: one context is what it needs.
     FitEstimate needed = estimate;
-    if (plan_.fills_device) needed.kv = plan_.context_bytes;
+    if (plan_.fills_device) needed.kv = plan_.state_bytes + plan_.context_bytes;
     if (needed.total() > estimate.free) {
       estimate.verdict = FitVerdict::wont_fit;
-      needed.kv = 0;
+      needed.kv = plan_.state_bytes;
       plan_.fitting_kv_bytes = std::max<std::int64_t>(0, estimate.free - needed.total());
       plan_.fitting_tokens = blocks_in(plan_.fitting_kv_bytes) * options_.block_size;
     } else {

@@ -7,8 +7,12 @@
 
 namespace lathe::engine {
 
-StepSampler::StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids)
-    : runner_(&runner), eos_ids_(eos_ids), scratches_(static_cast<std::size_t>(std::max(1, n_threads))) {
+StepSampler::StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids,
+                         std::span<const std::int32_t> suppressed_ids)
+    : runner_(&runner),
+      eos_ids_(eos_ids),
+      suppressed_ids_(suppressed_ids),
+      scratches_(static_cast<std::size_t>(std::max(1, n_threads))) {
   rows_.reserve(static_cast<std::size_t>(runner.limits().max_logit_rows));
 }
 
@@ -52,9 +56,12 @@ void StepSampler::sample_row(const Row& row, std::span<float> logits, SamplerScr
                             .prompt_token_ids = generation.prompt_ids(),
                             .output_token_ids = generation.output_ids(),
                             .eos_ids = eos_ids_,
+                            .suppressed_ids = suppressed_ids_,
                             .params = &generation.params,
-                            .seed = generation.seed};
+                            .seed = generation.seed,
+                            .allowed = generation.constraint ? generation.constraint->allowed() : nullptr};
     generation.sampled = sample_token(input, scratch, generation.params.logprobs ? &generation.alternatives : nullptr);
+    if (generation.constraint && !generation.sampled.failed) generation.constraint->accept(generation.sampled.token);
     return;
   }
   // A prompt row predicts the token after it.

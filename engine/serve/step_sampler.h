@@ -17,7 +17,9 @@ namespace lathe::engine {
 /// Thread: the engine's.
 class StepSampler {
  public:
-  StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids);
+  /// `eos_ids`, `suppressed_ids`: of the model; they outlive the sampler.
+  StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids,
+              std::span<const std::int32_t> suppressed_ids = {});
 
   void sample(const StepPlan& plan, const StepOutput& output);
 
@@ -31,7 +33,7 @@ class StepSampler {
   void sample_row(const Row& row, std::span<float> logits, SamplerScratch& scratch) const;
 
   Runner* runner_;
-  std::span<const std::int32_t> eos_ids_;
+  std::span<const std::int32_t> eos_ids_, suppressed_ids_;
   std::vector<SamplerScratch> scratches_;  ///< one per share of the rows
   std::vector<Row> rows_;                  ///< those that have logits
   kernels::TensorView logits_;

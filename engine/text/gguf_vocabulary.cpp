@@ -129,6 +129,18 @@ std::optional<NamedToken> token_of(const std::optional<std::string>& text, std::
   return text && id ? std::optional(NamedToken{*text, *id}) : std::nullopt;
 }
 
+/// The merges of a file, each a pair of pieces.
+Result<void> take_merges(const GgufVocabulary& vocabulary, TokenizerDescription& description) {
+  for (std::size_t i = 0; i < vocabulary.merges.size(); ++i) {
+    const std::string& merge = vocabulary.merges[i];
+    const std::size_t blank = merge.find(' ', 1);
+    if (blank == merge.npos || blank + 1 == merge.size())
+      return refuse_key("must be two pieces", fmt::format("merges[{}]", i));
+    description.merges.emplace_back(merge.substr(0, blank), merge.substr(blank + 1));
+  }
+  return {};
+}
+
 Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabulary) {
   const WordPattern* pattern = find_word_pattern(vocabulary.pre);
   if (pattern == nullptr) {
@@ -137,13 +149,7 @@ Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabu
   }
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   TokenizerDescription description = describe(vocabulary);
-  for (std::size_t i = 0; i < vocabulary.merges.size(); ++i) {
-    const std::string& merge = vocabulary.merges[i];
-    const std::size_t blank = merge.find(' ', 1);
-    if (blank == merge.npos || blank + 1 == merge.size())
-      return refuse_key("must be two pieces", fmt::format("merges[{}]", i));
-    description.merges.emplace_back(merge.substr(0, blank), merge.substr(blank + 1));
-  }
+  LATHE_TRY_VOID(take_merges(vocabulary, description));
   describe_byte_level(*pattern, description);
   const auto bos = token_of(config.bos_token, vocabulary.bos_token_id);
   const auto eos = token_of(config.eos_token, vocabulary.eos_token_id);
@@ -154,6 +160,34 @@ Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabu
 
 Result<std::unique_ptr<Tokenizer>> make_gguf_byte_level(const GgufVocabulary& vocabulary) {
   LATHE_TRY(const TokenizerDescription description, byte_level_description(vocabulary));
+  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  return assemble_tokenizer(description, config);
+}
+
+/// BPE over whole texts, whose blanks are marks, with pieces for bytes that no other piece has. Source: tokenizer.json of
+/// the checkpoints.
+Result<TokenizerDescription> gemma4_description(const GgufVocabulary& vocabulary) {
+  constexpr std::string_view kBlank = " ", kMark = "\xE2\x96\x81";
+  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  TokenizerDescription description = describe(vocabulary);
+  LATHE_TRY_VOID(take_merges(vocabulary, description));
+  description.model = {
+      {"type", "BPE"}, {"byte_fallback", true}, {"fuse_unk", true}, {"unk_token", config.unk_token.value_or("<unk>")}};
+  description.normalizer = {{"type", "Replace"}, {"pattern", {{"String", kBlank}}}, {"content", kMark}};
+  description.decoder = {{"type", "Sequence"},
+                         {"decoders",
+                          {{{"type", "Replace"}, {"pattern", {{"String", kMark}}}, {"content", kBlank}},
+                           {{"type", "ByteFallback"}},
+                           {{"type", "Fuse"}}}}};
+  const auto bos = token_of(config.bos_token, vocabulary.bos_token_id);
+  const auto eos = token_of(config.eos_token, vocabulary.eos_token_id);
+  description.post_processor = surroundings(vocabulary.add_bos_token.value_or(true) ? bos : std::nullopt,
+                                            vocabulary.add_eos_token.value_or(false) ? eos : std::nullopt);
+  return description;
+}
+
+Result<std::unique_ptr<Tokenizer>> make_gemma4(const GgufVocabulary& vocabulary) {
+  LATHE_TRY(const TokenizerDescription description, gemma4_description(vocabulary));
   LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
   return assemble_tokenizer(description, config);
 }
@@ -230,6 +264,10 @@ Result<std::string> write_llama(const GgufVocabulary& vocabulary) {
 Result<std::string> write_t5(const GgufVocabulary& vocabulary) {
   return sentencepiece_model(vocabulary, SentencePieceKind::unigram);
 }
+Result<std::string> write_gemma4(const GgufVocabulary& vocabulary) {
+  LATHE_TRY(const TokenizerDescription description, gemma4_description(vocabulary));
+  return write_tokenizer_json(description);
+}
 Result<std::string> write_byte_level(const GgufVocabulary& vocabulary) {
   LATHE_TRY(const TokenizerDescription description, byte_level_description(vocabulary));
   return write_tokenizer_json(description);
@@ -246,6 +284,7 @@ struct GgufKind {
 constexpr std::array kGgufKinds = {
     GgufKind{"llama", make_llama, "tokenizer.model", write_llama},
     GgufKind{"gpt2", make_gguf_byte_level, "tokenizer.json", write_byte_level},
+    GgufKind{"gemma4", make_gemma4, "tokenizer.json", write_gemma4},
     GgufKind{"bert", make_gguf_bert},
     GgufKind{"t5", make_t5, "tokenizer.model", write_t5},
 };
@@ -261,8 +300,8 @@ const GgufKind* kind_of(const GgufVocabulary& vocabulary) {
 Result<std::unique_ptr<Tokenizer>> make_gguf_tokenizer(const GgufVocabulary& vocabulary) {
   LATHE_TRY_VOID(check_arrays(vocabulary));
   if (const GgufKind* kind = kind_of(vocabulary)) return kind->make(vocabulary);
-  return refuse_key(fmt::format("\"{}\" is unknown (known: llama, gpt2, bert, t5)", printable_excerpt(vocabulary.model)),
-                    "model");
+  return refuse_key(
+      fmt::format("\"{}\" is unknown (known: llama, gpt2, gemma4, bert, t5)", printable_excerpt(vocabulary.model)), "model");
 }
 
 Result<TextFile> write_vocabulary_file(const GgufVocabulary& vocabulary) {

@@ -15,13 +15,14 @@ namespace lathe::engine {
 
 /// Each field is the key of the same name after "tokenizer.ggml."; an empty field means that the key is absent.
 struct GgufVocabulary {
-  /// "llama" (sentencepiece BPE), "t5" (sentencepiece Unigram), "gpt2" (byte-level BPE), "bert" (WordPiece)
+  /// "llama" (sentencepiece BPE), "t5" (sentencepiece Unigram), "gpt2" (byte-level BPE), "gemma4" (BPE with pieces for
+  /// bytes), "bert" (WordPiece)
   std::string model;
   std::string pre;  ///< gpt2: name of the pre-tokenizer
   std::vector<std::string> tokens;
   std::vector<float> scores;             ///< llama and t5
   std::vector<std::int32_t> token_type;  ///< values of PieceType (sentencepiece_proto.h)
-  std::vector<std::string> merges;       ///< gpt2: lowest rank first
+  std::vector<std::string> merges;       ///< gpt2, gemma4: lowest rank first
   std::optional<std::int32_t> bos_token_id, eos_token_id, unknown_token_id, cls_token_id, separator_token_id,
       padding_token_id, mask_token_id;
   std::optional<bool> add_bos_token, add_eos_token, add_space_prefix, remove_extra_whitespaces;

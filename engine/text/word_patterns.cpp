@@ -52,9 +52,16 @@ constexpr std::string_view kGpt4o[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+// Marks belong to words.
+constexpr std::string_view kQwen35[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr std::string_view kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
                                         R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
                                         R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+// Letters with their marks, and spaces between marked letters, make one word.
+constexpr std::string_view kExaoneMoe[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
+    R"(|\s*[\r\n]|\s+(?!\S)|\s+)"};
 constexpr std::string_view kSeedCoder[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 // Expressions for pre-tokenizers of tokenizer.json that are not Split; llama.cpp (llama-vocab.cpp) has the same.
@@ -81,6 +88,7 @@ constexpr std::array kWordPatterns = {
     WordPattern{.name = "llama-bpe", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "llama3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "llama-v3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
+    WordPattern{.name = "lfm2", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "falcon3", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "pixtral", .expressions = kLlama3, .ignore_merges = true, .adds_bos = true},
     WordPattern{.name = "dbrx", .expressions = kLlama3},
@@ -88,6 +96,7 @@ constexpr std::array kWordPatterns = {
     WordPattern{.name = "glm4", .expressions = kLlama3},
     WordPattern{.name = "chatglm-bpe", .expressions = kLlama3},
     WordPattern{.name = "qwen2", .expressions = kQwen2, .nfc = true},
+    WordPattern{.name = "qwen35", .expressions = kQwen35, .nfc = true},
     WordPattern{.name = "deepseek-r1-qwen", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "stablelm2", .expressions = kQwen2, .nfc = true},
     WordPattern{.name = "gpt-4o", .expressions = kGpt4o},
@@ -96,6 +105,10 @@ constexpr std::array kWordPatterns = {
     WordPattern{.name = "deepseek-llm", .expressions = kDeepSeek},
     WordPattern{.name = "deepseek-coder", .expressions = kDeepSeekCoder},
     WordPattern{.name = "deepseek-v3", .expressions = kDeepSeekV3},
+    WordPattern{.name = "minimax-m2", .expressions = kGpt4o},
+    WordPattern{.name = "hunyuan", .expressions = kQwen2},
+    WordPattern{.name = "hunyuan-dense", .expressions = kDeepSeekV3},
+    WordPattern{.name = "exaone-moe", .expressions = kExaoneMoe},
     WordPattern{.name = "starcoder", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "refact", .expressions = kDigitsThenGpt2},
     WordPattern{.name = "smollm", .expressions = kDigitsThenGpt2},

@@ -184,11 +184,12 @@ struct Norm {
 };
 
 enum class Activation : std::uint8_t {
-  silu,         ///< x / (1 + exp(-x))
-  gelu,         ///< x * Phi(x), Phi the distribution function of the normal distribution
-  gelu_tanh,    ///< gelu with Phi approximated by tanh: "gelu_new", "gelu_pytorch_tanh"
-  relu,         ///< max(x, 0)
-  clamped_silu  ///< y / (1 + exp(-1.702 y)), y = min(x, 7); it gates clamp(up, -7, 7) + 1: gpt-oss
+  silu,          ///< x / (1 + exp(-x))
+  gelu,          ///< x * Phi(x), Phi the distribution function of the normal distribution
+  gelu_tanh,     ///< gelu with Phi approximated by tanh: "gelu_new", "gelu_pytorch_tanh"
+  relu,          ///< max(x, 0)
+  clamped_silu,  ///< y / (1 + exp(-1.702 y)), y = min(x, 7); it gates clamp(up, -7, 7) + 1: gpt-oss
+  relu_squared   ///< max(x, 0)^2. Source: So et al. 2021
 };
 
 /// Input of half a layer (attention or MLP): first x += delta, then the rows of x or their normalised copies.
@@ -339,6 +340,8 @@ class Backend {
   virtual void clamp(const TensorView& x, float limit) = 0;
   /// x = cap * tanh(x / cap), elementwise.
   virtual void soft_cap(const TensorView& x, float cap) = 0;
+  /// x [M, g w] = x / (1 + exp(-gate)), gate [M, g]: each gate scales w consecutive columns.
+  virtual void scale_by_sigmoid(const TensorView& x, const TensorView& gate) = 0;
   /// out [M, H] = (act(x [M, H] * gate^T) * (x * up^T)) * down^T, or without a gate act(x * up^T) * down^T, for the rows x
   /// of `in`; each product has the same bits as linear().
   virtual void mlp(const TensorView& out, const HalfInput& in, const MlpWeights& weights) = 0;
@@ -362,8 +365,8 @@ class Backend {
     return nullptr;
   }
   /// chosen [M, 2 top_k] receives top_k elements of type Chosen a row, those of choose_experts() for the row's logits
-  /// [M, n_experts], which are kept or overwritten. bias [n_experts] f32, or without data. This and the next two
-  /// operations require a backend whose make_experts() gives experts.
+  /// [M, n_experts], which are kept or overwritten. bias [n_experts] f32, or without data. This and the next
+  /// operation require a backend whose make_experts() gives experts.
   virtual void route(const TensorView& /*chosen*/, const TensorView& /*logits*/, const RouterForm& /*form*/,
                      const TensorView& /*bias*/) {
     LATHE_CHECK(false);
@@ -374,8 +377,6 @@ class Backend {
                            const PackedExperts& /*experts*/) {
     LATHE_CHECK(false);
   }
-  /// x[i] = x[i] / (1 + exp(-gate[i])). x [M, H], gate [M, 1].
-  virtual void scale_by_sigmoid(const TensorView& /*x*/, const TensorView& /*gate*/) { LATHE_CHECK(false); }
 
   // ---- results for the host
   /// An operation: x [M, n] f32 in memory that the host may read and change after finish(), until the next download() or

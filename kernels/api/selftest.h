@@ -23,7 +23,8 @@ struct OpCheck {
   bool passed() const { return max_error <= tolerance; }
 };
 /// Runs all checks, calls `report` after each, and returns all of them. A check whose operation could not be done fails,
-/// with the reason behind its name. Errors: throws std::bad_alloc if the backend has no memory for the operands.
+/// with the reason behind its name. Where `ceilings` are 0, no time is compared with them and most operations run only once.
+/// Errors: throws std::bad_alloc if the backend has no memory for the operands.
 std::vector<OpCheck> run_selftest(Backend& backend, const Ceilings& ceilings,
                                   const std::function<void(const OpCheck&)>& report);
 

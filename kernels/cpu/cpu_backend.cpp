@@ -20,7 +20,8 @@ CpuBackend::CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one
       info_{.name = "cpu", .isa = std::string(isa.name), .device = cpu_name(), .n_threads = pool_.n_threads()},
       scratch_(pool_.n_threads()),
       linear_(ops_, pool_, scratch_, streams_one_row),
-      attention_(ops_, pool_, scratch_, linear_) {}
+      attention_(ops_, pool_, scratch_, linear_),
+      recurrent_(ops_, pool_) {}
 
 Buffer CpuBackend::allocate(std::size_t n_bytes) { return allocate_host(n_bytes); }
 
@@ -90,6 +91,11 @@ void CpuBackend::map_rows(const TensorView& x, float parameter, void (*map)(cons
 void CpuBackend::add(const TensorView& x, const TensorView& delta) {
   const ElementwiseArgs args = add_args(x, delta);
   for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.add(args, begin, end); });
+}
+
+void CpuBackend::scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
+  const SigmoidArgs args = sigmoid_args(x, gate);
+  for_rows(x.dim(0), x.dim(1), [&](std::int64_t begin, std::int64_t end) { ops_.scale_by_sigmoid(args, begin, end); });
 }
 
 void CpuBackend::rope(const TensorView& x, int n_heads, int head_dim, std::span<const std::int32_t> positions,

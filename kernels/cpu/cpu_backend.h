@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // CpuBackend: the Backend on the processor. It checks shapes, divides the rows of an operation among threads, and calls the
-// ops of its instruction set; products and attention are parts of their own.
+// ops of its instruction set; products, attention and recurrent layers are parts of their own.
 #pragma once
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/cpu_attention.h"
 #include "kernels/cpu/cpu_linear.h"
+#include "kernels/cpu/cpu_recurrent.h"
 #include "kernels/cpu/isa/isa.h"
 #include "kernels/cpu/prefetchers.h"
 #include "kernels/cpu/scratch_memory.h"
@@ -15,7 +16,7 @@
 
 namespace lathe::kernels {
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public Backend, public RecurrentBackend {
  public:
   /// `streams_one_row`: whether a step of one row leaves prefetching its weights to the processor.
   CpuBackend(const IsaDescriptor& isa, int n_threads, bool streams_one_row = streams_one_row_alone());
@@ -43,6 +44,7 @@ class CpuBackend final : public Backend {
   void scale(const TensorView& x, float factor) override { map_rows(x, factor, ops_.scale); }
   void clamp(const TensorView& x, float limit) override { map_rows(x, limit, ops_.clamp); }
   void soft_cap(const TensorView& x, float cap) override { map_rows(x, cap, ops_.soft_cap); }
+  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override;
   void linear(const TensorView& out, const TensorView& x, const PackedMatrix& matrix, const TensorView& bias) override {
     linear_.linear(out, x, matrix, bias);
   }
@@ -71,6 +73,8 @@ class CpuBackend final : public Backend {
     attention_.attend(out, heads, q, n_heads, layer, batch, form, matrix, bias);
   }
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override;
+  RecurrentOperations& recurrent() override { return recurrent_; }
+  const RecurrentOperations& recurrent() const override { return recurrent_; }
 
  private:
   /// Calls body(row_begin, row_end) over all rows; on this thread alone when there is too little work to share.
@@ -89,6 +93,7 @@ class CpuBackend final : public Backend {
   ScratchMemory scratch_;
   CpuLinear linear_;
   CpuAttention attention_;
+  CpuRecurrent recurrent_;
 };
 
 }  // namespace lathe::kernels

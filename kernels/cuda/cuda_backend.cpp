@@ -244,6 +244,7 @@ void CudaBackend::mix_experts(const TensorView& out, const TensorView& x, const 
 }
 
 void CudaBackend::scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
+  LATHE_CHECK(gate.dim(1) > 0 && x.dim(1) % gate.dim(1) == 0);
   run("scale_by_sigmoid", [&] { cuda::scale_by_sigmoid(stream_, rows_of(x), rows_of(gate)); });
 }
 

@@ -205,14 +205,18 @@ void check_mix(Backend& backend, const FormatDescriptor& format, const MixCase& 
        .bound = {}});
 }
 
-void check_sigmoid(Backend& backend, RandomNumbers& numbers, const std::function<void(OpCheck)>& add) {
-  const RandomTensor x(Dtype::f32, {kRows, 100}, numbers, 1, &backend), gate(Dtype::f32, {kRows, 1}, numbers, 3, &backend);
+void check_sigmoid(Backend& backend, std::int64_t n_gates, RandomNumbers& numbers, const std::function<void(OpCheck)>& add) {
+  constexpr std::int64_t kColumns = 100;
+  const RandomTensor x(Dtype::f32, {kRows, kColumns}, numbers, 1, &backend);
+  const RandomTensor gate(Dtype::f32, {kRows, n_gates}, numbers, 3, &backend);
   const RandomTensor want = x.copy();
   for (std::int64_t row = 0; row < kRows; ++row) {
-    const double factor = 1 / (1 + std::exp(-static_cast<double>(gate.view().row<float>(row)[0])));
-    for (int i = 0; i < 100; ++i) want.view().row<float>(row)[i] *= static_cast<float>(factor);
+    for (std::int64_t i = 0; i < kColumns; ++i) {
+      const double of_column = gate.view().row<float>(row)[i * n_gates / kColumns];
+      want.view().row<float>(row)[i] *= static_cast<float>(1 / (1 + std::exp(-of_column)));
+    }
   }
-  OpCheck check{.op = "scale_by_sigmoid", .tolerance = 2e-6, .bound = {}};
+  OpCheck check{.op = "scale_by_sigmoid, gates: " + std::to_string(n_gates), .tolerance = 2e-6, .bound = {}};
   backend.scale_by_sigmoid(x.view(), gate.view());
   backend.finish();
   check.max_error = relative_error(x.view(), want.view());
@@ -222,6 +226,8 @@ void check_sigmoid(Backend& backend, RandomNumbers& numbers, const std::function
 }  // namespace
 
 void check_experts(Backend& backend, RandomNumbers& numbers, const std::function<void(OpCheck)>& add) {
+  // Gates of a row, of heads, of columns.
+  for (const std::int64_t n_gates : {1, 5, 100}) check_sigmoid(backend, n_gates, numbers, add);
   {
     const std::vector<RandomTensor> sources = random_sources(backend, Dtype::bf16, kMixes[0], numbers);
     if (SomeExperts(backend, WeightFormat::bf16, kMixes[0], sources).packed() == nullptr) return;
@@ -230,7 +236,6 @@ void check_experts(Backend& backend, RandomNumbers& numbers, const std::function
     for (const MixCase& of : kMixes) check_mix(backend, format, of, numbers, add);
   }
   for (const RouterCase& of : kRouters) check_route(backend, of, numbers, add);
-  check_sigmoid(backend, numbers, add);
 }
 
 }  // namespace lathe::kernels

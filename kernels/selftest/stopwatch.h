@@ -7,17 +7,21 @@
 
 namespace lathe::kernels {
 
+/// Units: seconds.
+template <class Body>
+double seconds_of(const Body& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 /// Units: seconds. Runs at least twice and then until `budget` seconds are spent.
 template <class Body>
 double best_seconds(double budget, const Body& body) {
-  using Clock = std::chrono::steady_clock;
-  const auto seconds_since = [](Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); };
-  const auto begin = Clock::now();
-  double best = 0;
-  for (int run = 0; run < 2 || seconds_since(begin) < budget; ++run) {
-    const auto t = Clock::now();
-    body();
-    const double seconds = seconds_since(t);
+  double best = 0, spent = 0;
+  for (int run = 0; run < 2 || spent < budget; ++run) {
+    const double seconds = seconds_of(body);
+    spent += seconds;
     best = run == 0 ? seconds : std::min(best, seconds);
   }
   return best;

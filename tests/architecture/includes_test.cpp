@@ -12,6 +12,9 @@
 
 #include "tests/support/shared_data.h"
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
+
+namespace includes_test {
 
 namespace {
 
@@ -342,5 +345,7 @@ void IncludesTest::R7_rows_in_place_name_their_files() {
   QVERIFY2(missing.empty(), join(missing).c_str());
 }
 
-QTEST_GUILESS_MAIN(IncludesTest)
+LATHE_TEST(IncludesTest)
+
+}  // namespace includes_test
 #include "includes_test.moc"

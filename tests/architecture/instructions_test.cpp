@@ -15,6 +15,10 @@
 #include <system_error>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace instructions_test {
+
 namespace {
 
 constexpr std::string_view kTiles = "%tmm";
@@ -152,5 +156,7 @@ class InstructionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(InstructionsTest)
+LATHE_TEST(InstructionsTest)
+
+}  // namespace instructions_test
 #include "instructions_test.moc"

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
+
+namespace language_test {
 
 namespace {
 
@@ -192,5 +195,7 @@ void LanguageTest::R10_files_are_named_after_a_thing() {
   hold(found, kWordsFiles, "kWordsFiles");
 }
 
-QTEST_GUILESS_MAIN(LanguageTest)
+LATHE_TEST(LanguageTest)
+
+}  // namespace language_test
 #include "language_test.moc"

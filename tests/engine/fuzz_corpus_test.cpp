@@ -8,7 +8,10 @@
 #include "engine/load/safetensors.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace fuzz_corpus_test {
 
 using namespace lathe;
 
@@ -97,5 +100,7 @@ void FuzzCorpusTest::changes_of_structure_keep_the_structure() {
   QVERIFY2(different.size() > kSeeds, std::to_string(different.size()).c_str());
 }
 
-QTEST_APPLESS_MAIN(FuzzCorpusTest)
+LATHE_TEST(FuzzCorpusTest)
+
+}  // namespace fuzz_corpus_test
 #include "fuzz_corpus_test.moc"

@@ -8,42 +8,42 @@
 namespace lathe::fuzz {
 namespace {
 
-constexpr std::string_view kFields[] = {"vocab_size",
-                                        "hidden_size",
-                                        "intermediate_size",
-                                        "num_hidden_layers",
-                                        "num_attention_heads",
-                                        "num_key_value_heads",
-                                        "head_dim",
-                                        "max_position_embeddings",
-                                        "rms_norm_eps",
-                                        "layer_norm_eps",
-                                        "rope_theta",
-                                        "rope_scaling",
-                                        "rope_parameters",
-                                        "sliding_window",
-                                        "layer_types",
-                                        "num_experts",
-                                        "num_experts_per_tok",
-                                        "num_local_experts",
-                                        "n_routed_experts",
-                                        "moe_intermediate_size",
-                                        "n_group",
-                                        "topk_group",
-                                        "q_lora_rank",
-                                        "kv_lora_rank",
-                                        "qk_rope_head_dim",
-                                        "qk_nope_head_dim",
-                                        "v_head_dim",
-                                        "partial_rotary_factor",
-                                        "tie_word_embeddings",
-                                        "hidden_act",
-                                        "eos_token_id",
-                                        "n_head",
-                                        "n_embd",
-                                        "n_layer",
-                                        "n_positions",
-                                        "text_config"};
+constexpr std::string_view kConfigFields[] = {"vocab_size",
+                                              "hidden_size",
+                                              "intermediate_size",
+                                              "num_hidden_layers",
+                                              "num_attention_heads",
+                                              "num_key_value_heads",
+                                              "head_dim",
+                                              "max_position_embeddings",
+                                              "rms_norm_eps",
+                                              "layer_norm_eps",
+                                              "rope_theta",
+                                              "rope_scaling",
+                                              "rope_parameters",
+                                              "sliding_window",
+                                              "layer_types",
+                                              "num_experts",
+                                              "num_experts_per_tok",
+                                              "num_local_experts",
+                                              "n_routed_experts",
+                                              "moe_intermediate_size",
+                                              "n_group",
+                                              "topk_group",
+                                              "q_lora_rank",
+                                              "kv_lora_rank",
+                                              "qk_rope_head_dim",
+                                              "qk_nope_head_dim",
+                                              "v_head_dim",
+                                              "partial_rotary_factor",
+                                              "tie_word_embeddings",
+                                              "hidden_act",
+                                              "eos_token_id",
+                                              "n_head",
+                                              "n_embd",
+                                              "n_layer",
+                                              "n_positions",
+                                              "text_config"};
 
 engine::Json value_of(ByteSource& source) {
   switch (source.number<std::uint8_t>() % 8) {
@@ -74,7 +74,7 @@ void feed_config(std::span<const std::byte> bytes) {
   config["intermediate_size"] = 32;
   config["architectures"] = {source.one_of(engine::architectures())->name};
   while (!source.is_empty()) {
-    const std::string field(source.one_of(kFields));
+    const std::string field(source.one_of(kConfigFields));
     config[field] = value_of(source);
   }
   (void)engine::read_model_config(config);

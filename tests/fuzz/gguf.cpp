@@ -68,7 +68,7 @@ void decode(const engine::StoredTensor& tensor) {
   tensor.type->decode(tensor.bytes.last(n_bytes).data(), 1, numbers.data());
 }
 
-void read(std::span<const std::byte> file) {
+void read_gguf(std::span<const std::byte> file) {
   const auto header = engine::GgufHeader::parse(file, "fuzz.gguf");
   if (!header) return;
   if (const auto vocabulary = engine::read_gguf_vocabulary(*header)) {
@@ -83,10 +83,10 @@ void read(std::span<const std::byte> file) {
 }
 
 void feed_gguf(std::span<const std::byte> bytes) {
-  if (text_of(bytes).starts_with("GGUF")) return read(bytes);
+  if (text_of(bytes).starts_with("GGUF")) return read_gguf(bytes);
   ByteSource source(bytes);
   const std::string file = built(source);
-  read(std::as_bytes(std::span(file)));
+  read_gguf(std::as_bytes(std::span(file)));
 }
 
 }  // namespace

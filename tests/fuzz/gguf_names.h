@@ -6,8 +6,8 @@
 
 namespace lathe::fuzz {
 
-inline constexpr std::string_view kGgufFamilies[] = {"llama",  "qwen2", "qwen3moe",  "gemma2",
-                                                     "gemma3", "phi3",  "command-r", "exaone4"};
+inline constexpr std::string_view kGgufFamilies[] = {"llama", "qwen2",     "qwen3moe", "gemma2", "gemma3",
+                                                     "phi3",  "command-r", "exaone4",  "gemma4"};
 /// Behind the name of the family and a dot.
 inline constexpr std::string_view kGgufFamilyKeys[] = {"context_length",
                                                        "embedding_length",

@@ -108,7 +108,7 @@ def gguf_byte_level() -> None:
 
 
 def configs() -> None:
-    for name in ("llama", "gemma3", "deepseek-v3", "phi3-longrope", "qwen3-moe"):
+    for name in ("llama", "gemma3", "gemma4-per-layer", "deepseek-v3", "phi3-longrope", "qwen3-moe"):
         keep("config", name, b"\0" + (TESTS / "fixtures" / "families" / name / "config.json").read_bytes())
     keep("config", "built", bytes(range(1, 120)))
     sizes = ('"vocab_size": 64, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2')

@@ -14,9 +14,9 @@ std::string change_safetensors(std::string_view input, std::uint32_t seed);
 
 namespace {
 
-constexpr std::string_view kTypes[] = {"F32", "F16", "BF16", "I8", "F4", "F6_E2M3", "F64", "X"};
+constexpr std::string_view kDtypes[] = {"F32", "F16", "BF16", "I8", "F4", "F6_E2M3", "F64", "X"};
 
-void read(std::span<const std::byte> file) {
+void read_safetensors(std::span<const std::byte> file) {
   const auto tensors = engine::parse_safetensors(file, "fuzz.safetensors");
   if (!tensors) return;
   // Accepted tensors can be read from the first byte to the last.
@@ -29,7 +29,7 @@ void read(std::span<const std::byte> file) {
 
 void feed_safetensors(std::span<const std::byte> bytes) {
   ByteSource source(bytes);
-  if (source.number<std::uint8_t>() % 4 == 0) return read(source.rest());
+  if (source.number<std::uint8_t>() % 4 == 0) return read_safetensors(source.rest());
   engine::OrderedJson header;
   std::int64_t end = 0;
   for (std::size_t n = source.below(5); n > 0; --n) {
@@ -39,14 +39,14 @@ void feed_safetensors(std::span<const std::byte> bytes) {
     const std::int64_t begin = source.number<std::uint8_t>() % 8 == 0 ? source.size() : end;
     end = begin + source.size() % 1024;
     header[engine::repaired_utf8(name)] = {
-        {"dtype", source.one_of(kTypes)}, {"shape", shape}, {"data_offsets", {begin, end}}};
+        {"dtype", source.one_of(kDtypes)}, {"shape", shape}, {"data_offsets", {begin, end}}};
   }
   const std::string text = header.dump();
   const std::uint64_t n_header = source.number<std::uint8_t>() % 16 == 0 ? source.number<std::uint64_t>() : text.size();
   std::string file(reinterpret_cast<const char*>(&n_header), sizeof n_header);
   file += text;
   file.resize(file.size() + static_cast<std::size_t>(std::clamp<std::int64_t>(end, 0, 4096)), 'x');
-  read(std::as_bytes(std::span(file)));
+  read_safetensors(std::as_bytes(std::span(file)));
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct Entry {
   OrderedJson value;
 };
 
-constexpr std::string_view kFields[] = {"dtype", "shape", "data_offsets"};
-constexpr std::string_view kTypes[] = {"F32", "F16", "BF16", "I8", "U8", "F4", "F6_E2M3", "F64", "BOOL", "f32"};
+constexpr std::string_view kEntryFields[] = {"dtype", "shape", "data_offsets"};
+constexpr std::string_view kEntryTypes[] = {"F32", "F16", "BF16", "I8", "U8", "F4", "F6_E2M3", "F64", "BOOL", "f32"};
 /// Bits of an element of each.
 constexpr std::uint64_t kBits[] = {32, 16, 16, 8, 8, 4, 6, 64, 8, 32};
 
@@ -44,7 +44,7 @@ OrderedJson value_of(Dice& dice) {
     case 0: return nullptr;
     case 1: return -1;
     case 2: return 0.5;
-    case 3: return dice.one_of(kTypes);
+    case 3: return dice.one_of(kEntryTypes);
     case 4: return OrderedJson::object({{"a", dice.number()}});
     case 5: return OrderedJson::array({dice.number(), dice.number(), dice.number()});
     case 6: return OrderedJson::array({OrderedJson::array({1})});
@@ -66,9 +66,9 @@ void change_entry(Entry& entry, Dice& dice) {
   if (kind == 0) return dice.change(entry.name);
   if (!entry.value.is_object() || kind == 1) return void(entry.value = value_of(dice));
   switch (kind) {
-    case 2: return void(entry.value[std::string(dice.one_of(kFields))] = value_of(dice));
-    case 3: entry.value.erase(std::string(dice.one_of(kFields))); return;
-    case 4: return void(entry.value["dtype"] = dice.one_of(kTypes));
+    case 2: return void(entry.value[std::string(dice.one_of(kEntryFields))] = value_of(dice));
+    case 3: entry.value.erase(std::string(dice.one_of(kEntryFields))); return;
+    case 4: return void(entry.value["dtype"] = dice.one_of(kEntryTypes));
     case 5: return void(entry.value["data_offsets"] = {dice.number(), dice.number()});
     default: change_shape(entry.value["shape"], dice);
   }
@@ -78,8 +78,8 @@ void change_entry(Entry& entry, Dice& dice) {
 std::uint64_t n_bytes_of(const OrderedJson& entry) {
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape")) return 0;
   std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
-    if (entry["dtype"] == kTypes[i]) bits = kBits[i];
+  for (std::size_t i = 0; i < std::size(kEntryTypes); ++i) {
+    if (entry["dtype"] == kEntryTypes[i]) bits = kBits[i];
   }
   for (const OrderedJson& dim : entry["shape"]) bits *= dim.is_number_unsigned() ? dim.get<std::uint64_t>() : 0;
   return bits / 8;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/api/structured_outputs.h"
 #include "kernels/api/check.h"
 #include "tests/support/patience.h"
 #include "tests/support/whole_characters.h"
@@ -173,6 +174,8 @@ bool FakeEngine::wait_for_active(int n) const {
 
 engine::Result<engine::RequestHandlePtr> FakeEngine::submit(GenerateRequest request) {
   LATHE_TRY_VOID(engine::validate(request.sampling, model_.info.vocab_size));
+  if (!request.sampling.structured_outputs.empty())  // the answer stays the scripted one
+    LATHE_TRY_VOID(engine::check_structured_outputs(request.sampling.structured_outputs));
   const auto n_prompt = static_cast<std::int64_t>(request.prompt_token_ids.size());
   if (n_prompt == 0 || n_prompt >= model_.max_model_len) {
     return engine::fail(

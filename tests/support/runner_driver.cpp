@@ -63,7 +63,8 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
                                     .n_blocks = choice.n_blocks * kMaxSequences,
                                     .max_rows = choice.max_rows,
                                     .max_logit_rows = choice.max_rows,
-                                    .windows = choice.windows};
+                                    .windows = choice.windows,
+                                    .n_state_slots = model->config.has_recurrent_layers() ? kMaxSequences : 0};
   auto runner = engine::ModelRunner::create(std::move(backend), std::move(*decoder), choice.dtype, limits);
   LATHE_CHECK(runner.has_value());
   runner_ = std::move(*runner);
@@ -77,6 +78,7 @@ std::vector<std::vector<float>> RunnerDriver::step(const std::vector<DriverRows>
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const DriverRows& part = rows[i];
     const int n_context = static_cast<int>(part.tokens.size());
+    tables[i].state_slot = part.sequence;
     for (int block = 0; block * block_size < n_context; ++block) {
       tables[i].blocks.push_back(part.sequence + block * kMaxSequences);
     }

@@ -13,7 +13,7 @@ namespace lathe::tests {
 
 struct SamplingRow {
   std::vector<float> logits;
-  std::vector<std::int32_t> prompt, output, eos;
+  std::vector<std::int32_t> prompt, output, eos, suppressed;
   engine::SamplingParams params;
   std::uint64_t seed = 1;
 
@@ -24,6 +24,7 @@ struct SamplingRow {
                                     .prompt_token_ids = prompt,
                                     .output_token_ids = output,
                                     .eos_ids = eos,
+                                    .suppressed_ids = suppressed,
                                     .params = &params,
                                     .seed = seed};
     return engine::sample_token(input, scratch, alternatives);

@@ -33,6 +33,8 @@ std::string family_path(std::string_view name);
 /// Names of the folders of tests/fixtures/families, sorted.
 std::vector<std::string> family_names();
 std::string gguf_path(std::string_view name);
+/// Whether the family's layers need operations that not all backends have (kernels::recurrent_operations()).
+bool needs_recurrent_operations(std::string_view name);
 
 /// The family's checkpoint in a folder that is there, its config merged with `unsaid`.
 void copy_family(std::string_view name, std::string_view unsaid, const std::string& folder);

@@ -10,6 +10,7 @@
 #include "app/cli/line_reader.h"
 #include "app/cli/model_command.h"
 #include "app/cli/token_ids.h"
+#include "engine/api/structured_outputs.h"
 
 namespace lathe::app {
 
@@ -63,7 +64,9 @@ Result<void> check(const CompleteFlags& flags) {
                                     n_prompts == 0 ? "there is no prompt; " : "there is more than one prompt; "));
   }
   engine::SamplingParams sampling;
-  return flags.sampling.apply(sampling);
+  LATHE_TRY_VOID(flags.sampling.apply(sampling));
+  return sampling.structured_outputs.empty() ? Result<void>()
+                                             : engine::check_structured_outputs(sampling.structured_outputs);
 }
 
 Result<std::string> read_text(int descriptor, const std::string& name, int interrupt_fd) {

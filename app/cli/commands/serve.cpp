@@ -18,8 +18,12 @@ using engine::Result;
 struct ServeFlags {
   std::string host, api_key;
   int port = 0, sse_keep_alive_interval = 0;
-  std::vector<std::string> allowed_hosts, allowed_origins;
+  bool any_model_name = false;
+  std::vector<std::string> served_model_names, allowed_hosts, allowed_origins;
 };
+
+/// Options of the engine that this command adds in another form.
+constexpr std::string_view kServedModelName = "served_model_name";
 
 void add_flags(CLI::App& parser, ServeFlags& flags) {
   flags.host = ServerOptions().host;
@@ -37,6 +41,13 @@ void add_flags(CLI::App& parser, ServeFlags& flags) {
   parser.add_option("--allowed-origins", flags.allowed_origins, "Web origins that may use the server (CORS).")
       ->delimiter(',')
       ->allow_extra_args(false);
+  parser
+      .add_option(
+          "--served-model-name", flags.served_model_names,
+          "Name under which the model is served; may be repeated: answers have the first. Default: the folder's name.")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  parser.add_flag("--any-model-name", flags.any_model_name, "Answer requests for a model of any name.");
   flags.sse_keep_alive_interval = ServerLimits().sse_keep_alive_interval_s;
   add_number(parser, "--sse-keep-alive-interval", flags.sse_keep_alive_interval, 0, 86400,
              "Seconds of silence after which a stream sends a comment, so that proxies keep the connection open; 0: never.");
@@ -56,20 +67,26 @@ ServerOptions server_options(const ServeFlags& flags) {
   options.api_key = flags.api_key.empty() ? key_from_environment() : flags.api_key;
   options.allowed_hosts = flags.allowed_hosts;
   options.allowed_origins = flags.allowed_origins;
+  if (!flags.served_model_names.empty()) {
+    options.model_name = flags.served_model_names.front();
+    options.other_model_names.assign(flags.served_model_names.begin() + 1, flags.served_model_names.end());
+  }
+  options.any_model_name = flags.any_model_name;
   options.limits.sse_keep_alive_interval_s = flags.sse_keep_alive_interval;
   return options;
 }
 
 int serve(const std::vector<std::string>& arguments, Terminal& terminal) {
-  ModelCommand command(kServeCommand, terminal);
+  ModelCommand command(kServeCommand, terminal, {kServedModelName});
   ServeFlags flags;
   add_flags(command.parser(), flags);
   if (const auto code = command.parse(arguments)) return *code;
   command.set_log_level(LogLevel::info);
   command.set_log_name("serve");
   command.end_on_signal_with(kExitDone);
-  const Result<engine::EngineOptions> options = command.engine_options();
+  Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
+  if (!flags.served_model_names.empty()) options->served_model_name = flags.served_model_names.front();
   if (const auto verdict = engine::validate(*options); !verdict) return command.fail(verdict.error());
   // Opens the port before the load, so that a taken port is reported before minutes of loading. Until the model is loaded
   // /health returns 503.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace lathe::engine {
 namespace {
@@ -37,11 +38,83 @@ void fill(Json& config, const char* key, const Json& value) {
   if (!config.contains(key)) config[key] = value;
 }
 
+/// Takes a key out of the config; null if it is absent.
+Json taken(Json& config, const char* key) {
+  Json value = config.contains(key) ? config[key] : Json();
+  config.erase(key);
+  return value;
+}
+
+/// The value of a layer, where a key has one for all layers or a list of them.
+Json of_layer(const Json& values, std::size_t layer) {
+  if (!values.is_array()) return values;
+  return layer < values.size() ? values[layer] : Json();
+}
+
+/// RoPE of the layers that see the whole context: factors of 1 for the pairs that rotate, and of 1e30 for the others.
+Json proportional_rope(const Json& scaling, double theta) {
+  constexpr double kNever = 1e20;
+  Json rope = {{"rope_type", "proportional"}, {"rope_theta", theta}};
+  const Json factors = scaling.is_object() ? scaling.value("short_factor", Json::array()) : Json::array();
+  std::size_t n_rotated = 0;
+  while (n_rotated < factors.size() && factors[n_rotated] == 1.0) ++n_rotated;
+  for (std::size_t i = n_rotated; i < factors.size(); ++i) {
+    if (factors[i].get<double>() < kNever) rope["rope_type"] = "with other factors";  // refused by this name
+  }
+  const auto n = static_cast<double>(n_rotated), n_all = static_cast<double>(factors.size());
+  if (n_rotated < factors.size()) rope["partial_rotary_factor"] = (n + 0.25) / n_all;  // readers round down to whole pairs
+  return rope;
+}
+
 }  // namespace
 
 void complete_gemma2(Json& config) { scale_scores(config, 46); }
 void complete_gemma3(Json& config) { scale_scores(config, 62); }
+/// Files say the head size of the layers that see the whole context, and of the others; config.json lists them by layer.
+void complete_gemma4(Json& config) {
+  const Json kv_heads = taken(config, "num_key_value_heads"), inner = taken(config, "intermediate_size");
+  const Json without_v = taken(config, "gguf_layers_without_v"), types = config.value("layer_types", Json::array());
+  const Json global_head_dim = taken(config, "head_dim"), local_theta = taken(config, "gguf_freq_base_swa");
+  const std::int64_t n_own = whole(config, "num_hidden_layers") - whole(config, "num_kv_shared_layers");
+  config["head_dim"] = taken(config, "gguf_key_length_swa");
+  Json sizes = Json::object();
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const bool is_global = types[i] == "full_attention";
+    Json& layer = sizes[std::to_string(i)] = Json::object();
+    layer["head_dim"] = is_global ? global_head_dim : config["head_dim"];
+    if (!kv_heads.is_null()) layer["num_key_value_heads"] = of_layer(kv_heads, i);
+    const bool has_v = std::find(without_v.begin(), without_v.end(), i) == without_v.end();
+    if (is_global && !has_v && static_cast<std::int64_t>(i) < n_own) config["attention_k_eq_v"] = true;
+  }
+  config["per_layer_config"] = std::move(sizes);
+  if (!kv_heads.is_null()) config["num_key_value_heads"] = of_layer(kv_heads, 0);
+  config["intermediate_size"] = of_layer(inner, 0);
+  const Json last = inner.is_array() && !inner.empty() ? inner.back() : Json();
+  config["use_double_wide_mlp"] = last.is_number() && last != config["intermediate_size"];
+  config["enable_moe_block"] = config.contains("num_experts");
+  const double theta = config.contains("rope_theta") ? taken(config, "rope_theta").get<double>() : 1e6;
+  config["rope_parameters"] = {
+      {"full_attention", proportional_rope(taken(config, "rope_scaling"), theta)},
+      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", local_theta.is_number() ? local_theta : Json(1e4)}}}};
+  fill(config, "hidden_size_per_layer_input", 0);
+  fill(config, "num_kv_shared_layers", 0);
+}
 void complete_qwen3_moe(Json& config) { config["norm_topk_prob"] = true; }
+/// Files have the width of the MLP itself.
+void complete_lfm2(Json& config) { config["block_auto_adjust_ff_dim"] = false; }
+void complete_qwen3_next(Json& config) {
+  const std::int64_t n_heads = std::max<std::int64_t>(1, whole(config, "linear_num_value_heads"));
+  config["linear_value_head_dim"] = whole(config, "linear_value_size") / n_heads;
+  config.erase("linear_value_size");
+  config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
+  config.erase("num_nextn_predict_layers");
+  if (config.contains("num_experts")) config["norm_topk_prob"] = true;
+}
+/// Heads of V are not those of a key head one after the other, but the first of every key head, then the second.
+void complete_qwen3_5(Json& config) {
+  complete_qwen3_next(config);
+  config["linear_value_heads_tiled"] = true;
+}
 void complete_gpt2(Json& config) { config["n_inner"] = config["intermediate_size"]; }
 /// transformers reads partial_rotary_factor and rope_theta of this family only under the family's own key names.
 void complete_gptneox(Json& config) {
@@ -76,6 +149,31 @@ void complete_mistral3(Json& config) { gather_rope(config, 1e6); }
 void complete_glm(Json& config) {
   fill(config, "head_dim", whole(config, "hidden_size") / std::max<std::int64_t>(1, whole(config, "num_attention_heads")));
 }
+/// The next-token prediction layers follow the others and are not loaded.
+void leave_out_next_layers(Json& config) {
+  config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
+}
+void complete_glm4_moe(Json& config) {
+  leave_out_next_layers(config);
+  fill(config, "n_shared_experts", 0);
+  fill(config, "first_k_dense_replace", 0);
+}
+void complete_dots1(Json& config) {
+  config["sliding_window"] = nullptr;
+  fill(config, "n_shared_experts", 0);
+}
+void complete_exaone_moe(Json& config) {
+  leave_out_next_layers(config);
+  fill(config, "first_k_dense_replace", 0);
+}
+/// Converters write no factor of the embeddings, which all files have.
+void complete_afmoe(Json& config) {
+  config["mup_enabled"] = true;
+  fill(config, "num_dense_layers", 0);
+  fill(config, "num_shared_experts", 0);
+}
+/// Files have no word about the norms of Q and K, which the model with 128 experts does not have.
+void complete_llama4(Json& config) { config["use_qk_norm"] = whole(config, "num_local_experts") != 128; }
 /// Files have keys of their own for the attention sizes since K and V of the heads are separate tensors; older files use the
 /// keys of all families.
 void complete_deepseek(Json& config) {
@@ -91,8 +189,7 @@ void complete_deepseek(Json& config) {
   fill(config, "norm_topk_prob", false);
   if (config.value("routed_scaling_factor", 0.0) == 0) config["routed_scaling_factor"] = 1.0;
   for (const char* key : {"n_group", "topk_group"}) fill(config, key, 1);
-  // The next-token prediction layers follow the others and are not loaded.
-  config["num_hidden_layers"] = whole(config, "num_hidden_layers") - whole(config, "num_nextn_predict_layers");
+  leave_out_next_layers(config);
   gather_rope(config, 1e4);
 }
 /// The family's own config.json has an expert size even if no layer has experts.

@@ -42,9 +42,10 @@ class ConfigMaker {
 
   Result<Json> make() {
     config_ = {{"architectures", {family_.name}}, {"model_type", family_.model_type}};
-    for (const std::span<const GgufKey> keys : {common_gguf_keys(), family_.keys}) {
-      for (const GgufKey& key : keys) LATHE_TRY_VOID(read(key));
+    for (const GgufKey& key : common_gguf_keys()) {
+      if (!is_read(key.gguf)) LATHE_TRY_VOID(read(key));  // the family's own row comes first
     }
+    for (const GgufKey& key : family_.keys) LATHE_TRY_VOID(read(key));
     LATHE_TRY_VOID(refuse_unmet());
     LATHE_TRY_VOID(read_turning_part());
     LATHE_TRY_VOID(read_rope_scaling());
@@ -90,9 +91,11 @@ class ConfigMaker {
   Result<void> read(const GgufKey& key) {
     switch (key.kind) {
       case Kind::whole: {
+        if (is_read_by_layer(key.gguf)) return {};
         LATHE_TRY(const auto value, header_.integer(path(key.gguf)));
         return set(key, value);
       }
+      case Kind::by_layer: return read_by_layer(key);
       case Kind::number: {
         LATHE_TRY(auto value, header_.number(path(key.gguf)));
         if (value) *value *= key.unit;
@@ -102,21 +105,40 @@ class ConfigMaker {
         LATHE_TRY(const auto value, header_.flag(path(key.gguf)));
         return set(key, value);
       }
-      case Kind::layer_types: return read_layer_types(key);
+      case Kind::layer_types: return read_layer_types(key, "sliding_attention");
+      case Kind::recurrent: return read_layer_types(key, "linear_attention");
+      case Kind::kv_heads: return read_kv_heads(key);
       case Kind::router_score: return read_router_score(key);
       case Kind::rows: return read_rows(key);
+      case Kind::first_number: return read_first_number(key);
       case Kind::has_tensor: place(key) = has_tensor(key.gguf) || place(key) == true; return {};
       case Kind::layers_without: place(key) = layers_without(key.gguf); return {};
     }
     return {};
   }
 
-  Result<void> read_layer_types(const GgufKey& key) {
-    LATHE_TRY(const std::vector<bool> slides, header_.flags(path(key.gguf)));
-    if (slides.empty()) return {};
+  /// `marked`: the type of the layers for which the list has true.
+  Result<void> read_layer_types(const GgufKey& key, std::string_view marked) {
+    LATHE_TRY(const std::vector<bool> is_marked, header_.flags(path(key.gguf)));
+    if (is_marked.empty()) return {};
     Json types = Json::array();
-    for (const bool is_sliding : slides) types.push_back(is_sliding ? "sliding_attention" : "full_attention");
+    for (const bool is_it : is_marked) types.push_back(is_it ? marked : "full_attention");
     place(key) = std::move(types);
+    return {};
+  }
+
+  Result<void> read_kv_heads(const GgufKey& key) {
+    LATHE_TRY(const std::vector<std::int64_t> heads, header_.integers(path(key.gguf)));
+    if (heads.empty()) return refuse("is missing", path(key.gguf));
+    Json types = Json::array();
+    const std::int64_t most = *std::max_element(heads.begin(), heads.end());
+    for (const std::int64_t n : heads) {
+      if (n != 0 && n != most)
+        return refuse(fmt::format("got {} and {}: layers differ in KV heads", n, most), path(key.gguf));
+      types.push_back(n == 0 ? "conv" : "full_attention");
+    }
+    place(key) = most;
+    config_["layer_types"] = std::move(types);
     return {};
   }
 
@@ -127,6 +149,12 @@ class ConfigMaker {
     return key.is_required && place(key).is_null() ? refuse("is missing", key.gguf) : Result<void>();
   }
 
+  Result<void> read_first_number(const GgufKey& key) {
+    LATHE_TRY(const Json numbers, factors(key.gguf));
+    if (!numbers.is_null()) place(key) = numbers.front();
+    return key.is_required && numbers.is_null() ? refuse("is missing", key.gguf) : Result<void>();
+  }
+
   Result<void> read_router_score(const GgufKey& key) {
     LATHE_TRY(const auto number, header_.integer(path(key.gguf)));
     if (!number) return {};
@@ -135,6 +163,22 @@ class ConfigMaker {
     }
     if (!place(key).is_null()) return {};
     return refuse(fmt::format("got {}, which is not read from GGUF files", *number), path(key.gguf));
+  }
+
+  bool is_read_by_layer(std::string_view gguf) const {
+    return std::any_of(family_.keys.begin(), family_.keys.end(),
+                       [&](const GgufKey& key) { return key.gguf == gguf && key.kind == Kind::by_layer; });
+  }
+
+  Result<void> read_by_layer(const GgufKey& key) {
+    const auto found = header_.values().find(path(key.gguf));
+    if (found != header_.values().end() && found->second.is_list) {
+      LATHE_TRY(const std::vector<std::int64_t> values, header_.integers(path(key.gguf)));
+      place(key) = values;
+      return {};
+    }
+    LATHE_TRY(const auto value, header_.integer(path(key.gguf)));
+    return set(key, value);
   }
 
   bool is_read(std::string_view gguf) const {

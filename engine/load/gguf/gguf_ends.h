@@ -13,6 +13,9 @@
 
 namespace lathe::engine {
 
+/// Tokens that are never generated.
+inline constexpr std::string_view kGgufSuppressedKey = "tokenizer.ggml.suppress_tokens";
+
 /// Returns eos_token_id first, if present, then the others in ascending order, each once. Ids that are no token are dropped,
 /// except eos_token_id. Errors: model_refused when a key has another type.
 Result<std::vector<std::int32_t>> read_gguf_ends(const GgufHeader& header);

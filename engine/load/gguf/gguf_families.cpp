@@ -7,247 +7,15 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/load/gguf/gguf_completion.h"
-#include "engine/load/gguf/gguf_family_keys.h"
-#include "engine/load/gguf/gguf_family_names.h"
+#include "engine/load/gguf/gguf_family_table.h"
 #include "engine/load/unread_families.h"
 
 namespace lathe::engine {
 namespace {
 
-// THE TABLE of families in GGUF files.
-constexpr std::array kFamilies = {
-    GgufFamily{.gguf = "llama",
-               .name = "LlamaForCausalLM",
-               .model_type = "llama",
-               .rotary_pairs = true,
-               .keys = kRmsKeys,
-               .also = "MistralForCausalLM"},
-    GgufFamily{.gguf = "llama",
-               .name = "MixtralForCausalLM",
-               .model_type = "mixtral",
-               .has_experts = true,
-               .rotary_pairs = true,
-               .keys = kMixtralKeys,
-               .names = kMixtralNames},
-    GgufFamily{.gguf = "qwen2", .name = "Qwen2ForCausalLM", .model_type = "qwen2", .keys = kRmsKeys},
-    GgufFamily{.gguf = "qwen3", .name = "Qwen3ForCausalLM", .model_type = "qwen3", .keys = kRmsKeys},
-    GgufFamily{.gguf = "qwen3moe",
-               .name = "Qwen3MoeForCausalLM",
-               .model_type = "qwen3_moe",
-               .has_experts = true,
-               .keys = kQwen3MoeKeys,
-               .names = kQwenExpertNames,
-               .complete = complete_qwen3_moe},
-    // Texts of models that also see, whose towers are files of their own.
-    GgufFamily{.gguf = "qwen2vl", .name = "Qwen2ForCausalLM", .model_type = "qwen2", .keys = kRmsKeys},
-    GgufFamily{.gguf = "qwen3vl", .name = "Qwen3ForCausalLM", .model_type = "qwen3", .keys = kRmsKeys},
-    GgufFamily{.gguf = "qwen3vlmoe",
-               .name = "Qwen3MoeForCausalLM",
-               .model_type = "qwen3_moe",
-               .has_experts = true,
-               .keys = kQwen3MoeKeys,
-               .names = kQwenExpertNames,
-               .complete = complete_qwen3_moe},
-    GgufFamily{.gguf = "gpt-oss",
-               .name = "GptOssForCausalLM",
-               .model_type = "gpt_oss",
-               .has_experts = true,
-               .parts_experts = true,
-               .keys = kGptOssKeys,
-               .names = kGptOssNames,
-               .complete = complete_gpt_oss},
-    GgufFamily{.gguf = "gemma", .name = "GemmaForCausalLM", .model_type = "gemma", .norm_plus_one = true, .keys = kRmsKeys},
-    GgufFamily{.gguf = "gemma2",
-               .name = "Gemma2ForCausalLM",
-               .model_type = "gemma2",
-               .norm_plus_one = true,
-               .keys = kGemma2Keys,
-               .names = kNormsAround,
-               .complete = complete_gemma2},
-    GgufFamily{.gguf = "gemma3",
-               .name = "Gemma3ForCausalLM",
-               .model_type = "gemma3_text",
-               .norm_plus_one = true,
-               .keys = kGemma3Keys,
-               .names = kNormsAround,
-               .complete = complete_gemma3},
-    GgufFamily{.gguf = "phi2",
-               .name = "PhiForCausalLM",
-               .model_type = "phi",
-               .partial_rotary = true,
-               .keys = kLayerNormKeys,
-               .names = kPhi2Names,
-               .ends = kPhi2Ends},
-    GgufFamily{.gguf = "phi3",
-               .name = "Phi3ForCausalLM",
-               .model_type = "phi3",
-               .partial_rotary = true,
-               .keys = kPhi3Keys,
-               .names = kGateWithUp},
-    GgufFamily{.gguf = "stablelm",
-               .name = "StableLmForCausalLM",
-               .model_type = "stablelm",
-               .partial_rotary = true,
-               .keys = kStableLmKeys},
-    GgufFamily{.gguf = "starcoder2",
-               .name = "Starcoder2ForCausalLM",
-               .model_type = "starcoder2",
-               .keys = kStarCoder2Keys,
-               .names = kStarCoder2Names},
-    GgufFamily{.gguf = "olmo2", .name = "Olmo2ForCausalLM", .model_type = "olmo2", .keys = kRmsKeys, .names = kNormsBehind},
-    GgufFamily{.gguf = "exaone4",
-               .name = "Exaone4ForCausalLM",
-               .model_type = "exaone4",
-               .keys = kExaone4Keys,
-               .names = kNormsBehind},
-    GgufFamily{.gguf = "granite",
-               .name = "GraniteForCausalLM",
-               .model_type = "granite",
-               .rotary_pairs = true,
-               .keys = kGraniteKeys},
-    GgufFamily{
-        .gguf = "smollm3", .name = "SmolLM3ForCausalLM", .model_type = "smollm3", .rotary_pairs = true, .keys = kRmsKeys},
-    GgufFamily{.gguf = "command-r", .name = "CohereForCausalLM", .model_type = "cohere", .keys = kCohereKeys},
-    GgufFamily{.gguf = "chatglm",
-               .name = "GlmForCausalLM",
-               .model_type = "glm",
-               .partial_rotary = true,
-               .keys = kGlmKeys,
-               .names = kGateWithUp,
-               .complete = complete_glm},
-    GgufFamily{.gguf = "glm4",
-               .name = "Glm4ForCausalLM",
-               .model_type = "glm4",
-               .partial_rotary = true,
-               .keys = kGlmKeys,
-               .names = kGlm4Names},
-    GgufFamily{.gguf = "qwen2moe",
-               .name = "Qwen2MoeForCausalLM",
-               .model_type = "qwen2_moe",
-               .has_experts = true,
-               .keys = kQwen2MoeKeys,
-               .names = kQwen2MoeNames,
-               .complete = complete_qwen2_moe},
-    GgufFamily{.gguf = "phimoe",
-               .name = "PhimoeForCausalLM",
-               .model_type = "phimoe",
-               .has_experts = true,
-               .keys = kPhiMoeKeys,
-               .names = kMixtralNames},
-    GgufFamily{.gguf = "mistral3",
-               .name = "Ministral3ForCausalLM",
-               .model_type = "ministral3",
-               .rotary_pairs = true,
-               .keys = kMistral3Keys,
-               .complete = complete_mistral3},
-    GgufFamily{.gguf = "seed_oss",
-               .name = "SeedOssForCausalLM",
-               .model_type = "seed_oss",
-               .keys = kSeedOssKeys,
-               .names = kSeedOssNames},
-    GgufFamily{.gguf = "deepseek2",
-               .name = "DeepseekV2ForCausalLM",
-               .model_type = "deepseek_v2",
-               .has_experts = true,
-               .keys = kDeepseekKeys,
-               .names = kDeepseekNames,
-               .complete = complete_deepseek2},
-    GgufFamily{.gguf = "deepseek2",
-               .name = "DeepseekV3ForCausalLM",
-               .model_type = "deepseek_v3",
-               .has_experts = true,
-               .keys = kDeepseekKeys,
-               .names = kDeepseekNames,
-               .complete = complete_deepseek,
-               .router_score = kSigmoidScore},
-    GgufFamily{.gguf = "deepseek2",
-               .name = "DeepseekV2ForCausalLM",
-               .model_type = "deepseek_v2",
-               .keys = kDeepseekDenseKeys,
-               .names = kDeepseekNames,
-               .complete = complete_deepseek_dense},
-    GgufFamily{.gguf = "cohere2", .name = "Cohere2ForCausalLM", .model_type = "cohere2", .keys = kCohere2Keys},
-    GgufFamily{.gguf = "gpt2",
-               .name = "GPT2LMHeadModel",
-               .model_type = "gpt2",
-               .is_plain = true,
-               .keys = kGpt2Keys,
-               .names = kGpt2Names,
-               .ends = kGpt2Ends,
-               .complete = complete_gpt2,
-               .layers = "transformer.h."},
-    GgufFamily{.gguf = "gptneox",
-               .name = "GPTNeoXForCausalLM",
-               .model_type = "gpt_neox",
-               .partial_rotary = true,
-               .is_plain = true,
-               .keys = kGptNeoXKeys,
-               .names = kGptNeoXNames,
-               .ends = kGptNeoXEnds,
-               .complete = complete_gptneox,
-               .layers = "gpt_neox.layers."},
-    GgufFamily{.gguf = "bloom",
-               .name = "BloomForCausalLM",
-               .model_type = "bloom",
-               .is_plain = true,
-               .keys = kGpt2Keys,
-               .names = kBloomNames,
-               .ends = kBloomEnds,
-               .layers = "transformer.h."},
-    GgufFamily{.gguf = "falcon",
-               .name = "FalconForCausalLM",
-               .model_type = "falcon",
-               .is_plain = true,
-               .keys = kGpt2Keys,
-               .names = kFalconNames,
-               .ends = kBloomEnds,
-               .complete = complete_falcon,
-               .layers = "transformer.h."},
-    GgufFamily{.gguf = "falcon",
-               .name = "FalconForCausalLM",
-               .model_type = "falcon",
-               .is_plain = true,
-               .keys = kFalcon40Keys,
-               .names = kFalcon40Names,
-               .ends = kBloomEnds,
-               .complete = complete_falcon,
-               .layers = "transformer.h.",
-               .marker = "blk.0.attn_norm_2.weight"},
-    GgufFamily{.gguf = "bert",
-               .name = "BertModel",
-               .model_type = "bert",
-               .keys = kBertKeys,
-               .names = kBertNames,
-               .ends = kBertEnds,
-               .layers = "encoder.layer."},
-    GgufFamily{.gguf = "internlm2",
-               .name = "InternLM2ForCausalLM",
-               .model_type = "internlm2",
-               .rotary_pairs = true,
-               .splits_qkv = true,
-               .keys = kInternLm2Keys,
-               .names = kInternLm2Names,
-               .ends = kInternLm2Ends},
-    GgufFamily{.gguf = "baichuan",
-               .name = "BaichuanForCausalLM",
-               .model_type = "baichuan",
-               .rotary_pairs = true,
-               .splits_qkv = true,
-               .keys = kRmsKeys},
-    GgufFamily{.gguf = "mpt",
-               .name = "MptForCausalLM",
-               .model_type = "mpt",
-               .keys = kMptKeys,
-               .names = kMptNames,
-               .ends = kMptEnds,
-               .complete = complete_mpt,
-               .layers = "transformer.blocks."},
-};
-
-std::string listed(std::string_view GgufFamily::* name) {
+std::string listed(std::string_view GgufFamily::*name) {
   std::vector<std::string_view> names;
-  for (const GgufFamily& family : kFamilies) {
+  for (const GgufFamily& family : kGgufFamilies) {
     if (std::find(names.begin(), names.end(), family.*name) == names.end()) names.push_back(family.*name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -285,10 +53,16 @@ const GgufName* find_name(std::span<const GgufName> own, std::span<const GgufNam
   return nullptr;
 }
 
-bool wants_mark(const GgufFamily& family) { return !family.marker.empty() || family.router_score != 0; }
+bool wants_mark(const GgufFamily& family) {
+  return !family.marker.empty() || !family.key.empty() || family.router_score != 0;
+}
 
 Result<bool> has_mark(const GgufHeader& header, const GgufFamily& family) {
   const auto tensors = header.tensors();
+  if (!family.key.empty()) {
+    const std::string key = fmt::format("{}.{}", family.gguf, family.key);
+    return header.values().contains(key);
+  }
   if (family.router_score != 0) {
     LATHE_TRY(const auto score, header.integer(fmt::format("{}.expert_gating_func", family.gguf)));
     if (score) return score == family.router_score;
@@ -311,7 +85,7 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
   const bool has_experts = n_experts.value_or(0) > 0;
   const GgufFamily* found = nullptr;
   bool is_known = false;
-  for (const GgufFamily& family : kFamilies) {
+  for (const GgufFamily& family : kGgufFamilies) {
     if (family.gguf != *name) continue;
     is_known = true;
     if (family.has_experts != has_experts) continue;
@@ -336,7 +110,7 @@ Result<const GgufFamily*> family_of(const GgufHeader& header) {
 
 Result<const GgufFamily*> family_of_architecture(std::string_view name, bool has_experts) {
   const GgufFamily* found = nullptr;
-  for (const GgufFamily& family : kFamilies) {
+  for (const GgufFamily& family : kGgufFamilies) {
     if (family.name != name && family.also != name) continue;
     if (found == nullptr || (family.has_experts == has_experts && found->has_experts != has_experts)) found = &family;
   }
@@ -388,7 +162,12 @@ bool is_rope_factor(std::string_view tensor) {
 StoredForm stored_form_of(const GgufFamily& family, std::string_view tensor) {
   const bool turns = tensor.find(".attn_q.") != tensor.npos || tensor.find(".attn_k.") != tensor.npos;
   if (family.rotary_pairs && turns) return StoredForm::rotary_pairs;
-  if (family.norm_plus_one && tensor.ends_with("_norm.weight")) return StoredForm::plus_one;
+  const bool is_of_half = tensor.starts_with("blk.") && !turns && tensor.find("_q_norm.") == tensor.npos &&
+                          tensor.find("_k_norm.") == tensor.npos;
+  const bool has_one = family.norm_plus_one || (family.layer_norm_plus_one && is_of_half);
+  const bool is_norm = tensor.ends_with("_norm.weight") && !tensor.ends_with(".ssm_norm.weight");
+  if (has_one && is_norm) return StoredForm::plus_one;
+  if (tensor.ends_with(".ssm_a")) return StoredForm::minus_exp;
   return family.is_plain ? StoredForm::plain : StoredForm::usual;
 }
 

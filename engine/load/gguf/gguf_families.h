@@ -3,6 +3,7 @@
 // Source: llama.cpp, convert_hf_to_gguf.py and gguf-py.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -19,14 +20,18 @@ namespace lathe::engine {
 /// A metadata key and the config.json key with the same meaning.
 struct GgufKey {
   enum class Kind : std::uint8_t {
-    whole,          ///< an integer
-    number,         ///< any number
-    flag,           ///< true or false
-    layer_types,    ///< a list with true for each sliding-window layer
-    has_tensor,     ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
-    rows,           ///< the row count of the tensor of that name
-    router_score,   ///< how router logits become scores: a number in GGUF, a name in config.json
-    layers_without  ///< the list of layers without the tensor of that name
+    whole,           ///< an integer
+    number,          ///< any number
+    flag,            ///< true or false
+    layer_types,     ///< a list with true for each sliding-window layer
+    recurrent,       ///< a list with true for each recurrent layer
+    kv_heads,        ///< a list of KV heads, with 0 for each layer of short convolution: layer_types as well
+    has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
+    rows,            ///< the row count of the tensor of that name
+    router_score,    ///< how router logits become scores: a number in GGUF, a name in config.json
+    layers_without,  ///< the list of layers without the tensor of that name
+    by_layer,        ///< an integer, or a list with one for each layer, which replaces that of the keys of all families
+    first_number     ///< the first number of the tensor of that name, in f32
   };
   std::string_view gguf;    ///< without the prefix "<family>."; or a tensor name
   std::string_view config;  ///< a dot leads into an object
@@ -50,23 +55,32 @@ struct GgufRouterScore {
 inline constexpr std::int64_t kSigmoidScore = 2;
 inline constexpr std::array kGgufRouterScores = {GgufRouterScore{1, "softmax"}, GgufRouterScore{kSigmoidScore, "sigmoid"}};
 
+template <class T, std::size_t n, std::size_t m>
+constexpr std::array<T, n + m> joined(const std::array<T, n>& first, const std::array<T, m>& others) {
+  std::array<T, n + m> all{};
+  std::copy(others.begin(), others.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
+
 struct GgufFamily {
   std::string_view gguf;  ///< general.architecture
   std::string_view name;  ///< as in config.json's `architectures`
   std::string_view model_type;
   bool has_experts = false;
-  bool rotary_pairs = false;                  ///< the converter made elements of Q and K that rotate together adjacent
-  bool norm_plus_one = false;                 ///< the converter added the 1 that the family adds to norm weights
-  bool partial_rotary = false;                ///< RoPE may rotate only a part of each head
-  bool is_plain = false;                      ///< matrices are [outputs, inputs], rows of Q before those of K and V
-  bool splits_qkv = false;                    ///< Q, K and V are separate; the family's own files fuse them
-  bool parts_experts = false;                 ///< expert tensors have Lathe's names; the family's own files have stacks
-  std::span<const GgufKey> keys{};            ///< in addition to the keys of all families
-  std::span<const GgufName> names{};          ///< layer tensors with unusual names
-  std::span<const GgufName> ends{};           ///< other tensors with unusual names
-  std::string_view also{};                    ///< another architecture of config.json that is written as this family
-  void (*complete)(Json& config) = nullptr;   ///< derives omitted keys from the others
+  bool rotary_pairs = false;                 ///< the converter made elements of Q and K that rotate together adjacent
+  bool norm_plus_one = false;                ///< the converter added the 1 that the family adds to norm weights
+  bool layer_norm_plus_one = false;          ///< as norm_plus_one, in the norms before and after the halves of a layer alone
+  bool partial_rotary = false;               ///< RoPE may rotate only a part of each head
+  bool is_plain = false;                     ///< matrices are [outputs, inputs], rows of Q before those of K and V
+  bool splits_qkv = false;                   ///< Q, K and V are separate; the family's own files fuse them
+  bool parts_experts = false;                ///< expert tensors have Lathe's names; the family's own files have stacks
+  std::span<const GgufKey> keys{};           ///< in addition to the keys of all families
+  std::span<const GgufName> names{};         ///< layer tensors with unusual names
+  std::span<const GgufName> ends{};          ///< other tensors with unusual names
+  std::string_view also{};                   ///< another architecture of config.json that is written as this family
+  void (*complete)(Json& config) = nullptr;  ///< derives omitted keys from the others
   std::string_view layers = "model.layers.";  ///< prefix of layer tensors in the family's own files
+  std::string_view key{};                     ///< the row applies only to files with this metadata key
   std::string_view marker{};                  ///< the row applies only to files whose first file has this tensor
   std::int64_t router_score =
       0;  ///< the row applies only to files with this expert_gating_func, given or implied; 0: to all

@@ -3,7 +3,6 @@
 // Source: llama.cpp, gguf-py/gguf/constants.py and the converters.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
 #include "engine/load/gguf/gguf_families.h"
@@ -30,13 +29,6 @@ constexpr GgufKey layer_eps(std::string_view config) {
   return {"attention.layer_norm_epsilon", config, GgufKey::Kind::number, true};
 }
 
-template <std::size_t n, std::size_t m>
-constexpr std::array<GgufKey, n + m> joined(const std::array<GgufKey, n>& first, const std::array<GgufKey, m>& others) {
-  std::array<GgufKey, n + m> all{};
-  std::copy(others.begin(), others.end(), std::copy(first.begin(), first.end(), all.begin()));
-  return all;
-}
-
 inline constexpr std::array kRmsKeys = {kRmsEps};
 inline constexpr std::array kLayerNormKeys = {layer_eps("layer_norm_eps")};
 inline constexpr std::array kStarCoder2Keys = {layer_eps("norm_epsilon")};
@@ -52,6 +44,24 @@ inline constexpr std::array kGemma2Keys = {
     GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number}};
 inline constexpr std::array kGemma3Keys = {kRmsEps, kWindow,
                                            GgufKey{"rope.freq_base_swa", "rope_local_base_freq", GgufKey::Kind::number}};
+/// complete_gemma4() makes keys of config.json of those that begin with "gguf_".
+inline constexpr std::array kGemma4Keys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::by_layer},
+    GgufKey{"feed_forward_length", "intermediate_size", GgufKey::Kind::by_layer, true},
+    GgufKey{"attention.key_length_swa", "gguf_key_length_swa", GgufKey::Kind::whole, true},
+    GgufKey{"attention.shared_kv_layers", "num_kv_shared_layers"},
+    GgufKey{"rope.freq_base_swa", "gguf_freq_base_swa", GgufKey::Kind::number},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"embedding_length_per_layer_input", "hidden_size_per_layer_input"},
+    GgufKey{"per_layer_token_embd.weight", "vocab_size_per_layer_input", GgufKey::Kind::rows},
+    GgufKey{"attn_v.weight", "gguf_layers_without_v", GgufKey::Kind::layers_without}};
+inline constexpr std::array kGemma4MoeKeys = joined(
+    kGemma4Keys, std::array{GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+                            GgufKey{"expert_used_count", "top_k_experts", GgufKey::Kind::whole, true},
+                            GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true}});
 inline constexpr std::array kExaone4Keys = {
     kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
 inline constexpr std::array kGraniteKeys = {kRmsEps,
@@ -96,6 +106,37 @@ inline constexpr std::array kQwen2MoeKeys = {
     GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"ffn_gate_inp.weight", "mlp_only_layers", GgufKey::Kind::layers_without}};
+/// Value heads have the size inner_size / time_step_rank. Layers for multi-token prediction follow the others.
+inline constexpr std::array kDeltaNetKeys = {
+    kRmsEps,
+    GgufKey{"ssm.conv_kernel", "linear_conv_kernel_dim", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.state_size", "linear_key_head_dim", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.group_count", "linear_num_key_heads", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.time_step_rank", "linear_num_value_heads", GgufKey::Kind::whole, true},
+    GgufKey{"ssm.inner_size", "linear_value_size", GgufKey::Kind::whole, true},
+    GgufKey{"full_attention_interval", "full_attention_interval"},
+    GgufKey{"attention.recurrent_layers", "layer_types", GgufKey::Kind::recurrent},
+    GgufKey{"nextn_predict_layers", "num_nextn_predict_layers"}};
+inline constexpr std::array kSharedExpertKeys = {
+    GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_shared_feed_forward_length", "shared_expert_intermediate_size", GgufKey::Kind::whole, true}};
+inline constexpr std::array kQwen3NextKeys = joined(kDeltaNetKeys, kSharedExpertKeys);
+/// All layers have experts, so that files have no size of other MLPs.
+inline constexpr std::array kNoMlpKey = {GgufKey{"feed_forward_length", "intermediate_size"}};
+inline constexpr std::array kQwen35MoeKeys = joined(kQwen3NextKeys, kNoMlpKey);
+inline constexpr std::array kLfm2Keys = {
+    GgufKey{"attention.layer_norm_rms_epsilon", "norm_eps", GgufKey::Kind::number, true},
+    GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::kv_heads, true},
+    GgufKey{"shortconv.l_cache", "conv_L_cache", GgufKey::Kind::whole, true}};
+inline constexpr std::array kLfm2ExpertKeys = {
+    GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
+    GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
+    GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
+    GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"leading_dense_block_count", "num_dense_layers", GgufKey::Kind::whole, true}};
+inline constexpr std::array kLfm2MoeKeys = joined(kLfm2Keys, kLfm2ExpertKeys);
 inline constexpr std::array kPhiMoeKeys = {
     kRmsEps,
     kWindow,
@@ -138,5 +179,86 @@ inline constexpr std::array kDeepseekExpertKeys = {
     GgufKey{"expert_weights_norm", "norm_topk_prob", GgufKey::Kind::flag},
     GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score}};
 inline constexpr std::array kDeepseekKeys = joined(kDeepseekDenseKeys, kDeepseekExpertKeys);
+
+inline constexpr GgufKey kLeadingDense{"leading_dense_block_count", "first_k_dense_replace"};
+inline constexpr GgufKey kNextLayers{"nextn_predict_layers", "num_nextn_predict_layers"};
+inline constexpr GgufKey kHasQueryBias{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor};
+constexpr GgufKey whole_key(std::string_view gguf, std::string_view config) {
+  return {gguf, config, GgufKey::Kind::whole, true};
+}
+inline constexpr std::array kOlmoKeys = {GgufKey{"attention.clamp_kqv", "clip_qkv", GgufKey::Kind::number}};
+inline constexpr std::array kOlmoeKeys = {kRmsEps, kHasQueryBias, whole_key("expert_count", "num_experts"),
+                                          whole_key("expert_used_count", "num_experts_per_tok")};
+inline constexpr std::array kGlm4MoeOwnKeys = {kRmsEps, kHasQueryBias,
+                                               GgufKey{"blk.0.attn_q_norm.weight", "use_qk_norm", GgufKey::Kind::has_tensor},
+                                               kLeadingDense, kNextLayers};
+inline constexpr std::array kGlm4MoeKeys = joined(kGlm4MoeOwnKeys, kDeepseekExpertKeys);
+inline constexpr std::array kDots1OwnKeys = {kRmsEps, kHasQueryBias, kLeadingDense};
+inline constexpr std::array kDots1Keys = joined(kDots1OwnKeys, kDeepseekExpertKeys);
+inline constexpr std::array kExaoneMoeKeys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types},
+    kLeadingDense,
+    kNextLayers,
+    whole_key("expert_count", "num_experts"),
+    whole_key("expert_used_count", "num_experts_per_tok"),
+    whole_key("expert_feed_forward_length", "moe_intermediate_size"),
+    GgufKey{"expert_shared_count", "num_shared_experts"},
+    GgufKey{"expert_group_count", "n_group"},
+    GgufKey{"expert_group_used_count", "topk_group"},
+    GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"expert_weights_norm", "norm_topk_prob", GgufKey::Kind::flag}};
+inline constexpr std::array kMiniMaxM2Keys = {kRmsEps, whole_key("expert_count", "num_local_experts"),
+                                              whole_key("expert_used_count", "num_experts_per_tok"),
+                                              whole_key("expert_feed_forward_length", "intermediate_size"),
+                                              GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score}};
+inline constexpr std::array kMistral4OwnKeys = {
+    GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", GgufKey::Kind::number}};
+inline constexpr std::array kMistral4Keys = joined(kMistral4OwnKeys, kDeepseekKeys);
+inline constexpr std::array kErnieKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "use_bias", GgufKey::Kind::has_tensor}};
+inline constexpr std::array kErnieMoeKeys = {kRmsEps,
+                                             whole_key("expert_count", "moe_num_experts"),
+                                             whole_key("expert_used_count", "moe_k"),
+                                             whole_key("expert_feed_forward_length", "moe_intermediate_size"),
+                                             whole_key("expert_shared_count", "moe_num_shared_experts"),
+                                             GgufKey{"leading_dense_block_count", "moe_layer_start_index"},
+                                             GgufKey{"interleave_moe_layer_step", "moe_layer_interval"}};
+inline constexpr std::array kHunyuanKeys = {kRmsEps, kHasQueryBias};
+inline constexpr std::array kHunyuanMoeKeys = {kRmsEps,
+                                               kHasQueryBias,
+                                               whole_key("expert_count", "num_experts"),
+                                               whole_key("expert_used_count", "moe_topk"),
+                                               GgufKey{"expert_feed_forward_length", "moe_intermediate_size"},
+                                               GgufKey{"expert_shared_count", "num_shared_expert"}};
+inline constexpr std::array kNemotronKeys = {layer_eps("norm_eps")};
+inline constexpr std::array kAfmoeKeys = {kRmsEps,
+                                          kWindow,
+                                          kHasQueryBias,
+                                          whole_key("expert_count", "num_experts"),
+                                          whole_key("expert_used_count", "num_experts_per_tok"),
+                                          whole_key("expert_feed_forward_length", "moe_intermediate_size"),
+                                          GgufKey{"expert_shared_count", "num_shared_experts"},
+                                          GgufKey{"leading_dense_block_count", "num_dense_layers"},
+                                          GgufKey{"expert_weights_scale", "route_scale", GgufKey::Kind::number},
+                                          GgufKey{"expert_weights_norm", "route_norm", GgufKey::Kind::flag},
+                                          GgufKey{"expert_gating_func", "score_func", GgufKey::Kind::router_score}};
+/// The usual key of the width means the layers without experts.
+inline constexpr std::array kLlama4Keys = {kRmsEps,
+                                           kHasQueryBias,
+                                           whole_key("feed_forward_length", "intermediate_size_mlp"),
+                                           whole_key("expert_feed_forward_length", "intermediate_size"),
+                                           whole_key("expert_count", "num_local_experts"),
+                                           whole_key("expert_used_count", "num_experts_per_tok"),
+                                           GgufKey{"interleave_moe_layer_step", "interleave_moe_layer_step"}};
+/// The factor of Q is in the place of the weight that its norm does not have.
+inline constexpr std::array kMuseKeys = {
+    kRmsEps,
+    kWindow,
+    kHasQueryBias,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"logit_scale", "output_multiplier", GgufKey::Kind::number},
+    GgufKey{"blk.0.attn_q_norm.weight", "qk_scale_factor", GgufKey::Kind::first_number, true}};
 
 }  // namespace lathe::engine

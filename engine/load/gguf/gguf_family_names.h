@@ -3,11 +3,20 @@
 // Source: llama.cpp, gguf-py/gguf/tensor_mapping.py.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "engine/load/gguf/gguf_families.h"
 
 namespace lathe::engine {
+
+template <std::size_t n, std::size_t m>
+constexpr std::array<GgufName, n + m> joined_names(const std::array<GgufName, n>& first,
+                                                   const std::array<GgufName, m>& others) {
+  std::array<GgufName, n + m> all{};
+  std::copy(others.begin(), others.end(), std::copy(first.begin(), first.end(), all.begin()));
+  return all;
+}
 
 /// Tensors outside the layers.
 inline constexpr std::array kUsualEnds = {
@@ -34,6 +43,29 @@ inline constexpr std::array kNormsAround = {
     GgufName{"post_attention_norm.", "post_attention_layernorm."},
     GgufName{"ffn_norm.", "pre_feedforward_layernorm."},
     GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
+};
+
+inline constexpr std::array kGemma4Names = {
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"ffn_norm.", "pre_feedforward_layernorm."},
+    GgufName{"post_ffw_norm.", "post_feedforward_layernorm."},
+    GgufName{"layer_output_scale.weight", "layer_scalar"},
+    GgufName{"inp_gate.", "per_layer_input_gate."},
+    GgufName{"proj.", "per_layer_projection."},
+    GgufName{"post_norm.", "post_per_layer_input_norm."},
+    GgufName{"ffn_gate_inp.scale", "router.scale"},
+    GgufName{"ffn_gate_inp.", "router.proj."},
+    GgufName{"ffn_down_exps.scale", "router.per_expert_scale"},
+    GgufName{"ffn_gate_up_exps.weight", "experts.{}.gate_up_proj"},
+    GgufName{"ffn_down_exps.weight", "experts.{}.down_proj"},
+    GgufName{"post_ffw_norm_1.", "post_feedforward_layernorm_1."},
+    GgufName{"pre_ffw_norm_2.", "pre_feedforward_layernorm_2."},
+    GgufName{"post_ffw_norm_2.", "post_feedforward_layernorm_2."},
+};
+inline constexpr std::array kGemma4Ends = {
+    GgufName{"per_layer_token_embd.", "model.embed_tokens_per_layer."},
+    GgufName{"per_layer_model_proj.", "model.per_layer_model_projection."},
+    GgufName{"per_layer_proj_norm.", "model.per_layer_projection_norm."},
 };
 
 inline constexpr std::array kGlm4Names = {
@@ -194,6 +226,41 @@ inline constexpr std::array kDeepseekNames = {
     GgufName{"ffn_down_shexp.", "mlp.shared_experts.down_proj."},
 };
 
+/// Layers of gated delta net, and the norm that other families call ffn_norm.
+inline constexpr std::array kDeltaNetNames = {
+    GgufName{"post_attention_norm.", "post_attention_layernorm."},
+    GgufName{"attn_qkv.", "linear_attn.in_proj_qkv."},
+    GgufName{"attn_gate.", "linear_attn.in_proj_z."},
+    GgufName{"ssm_alpha.", "linear_attn.in_proj_a."},
+    GgufName{"ssm_beta.", "linear_attn.in_proj_b."},
+    GgufName{"ssm_ba.", "linear_attn.in_proj_ba."},
+    GgufName{"ssm_conv1d.", "linear_attn.conv1d."},
+    GgufName{"ssm_a", "linear_attn.A_log"},
+    GgufName{"ssm_dt.bias", "linear_attn.dt_bias"},
+    GgufName{"ssm_norm.", "linear_attn.norm."},
+    GgufName{"ssm_out.", "linear_attn.out_proj."},
+};
+
+inline constexpr std::array kLfm2Ends = {GgufName{"token_embd_norm.", "model.embedding_norm."}};
+inline constexpr std::array kLfm2Names = {
+    GgufName{"attn_norm.", "operator_norm."},
+    GgufName{"ffn_norm.", "ffn_norm."},
+    GgufName{"attn_q_norm.", "self_attn.q_layernorm."},
+    GgufName{"attn_k_norm.", "self_attn.k_layernorm."},
+    GgufName{"attn_output.", "self_attn.out_proj."},
+    GgufName{"shortconv.conv.", "conv.conv."},
+    GgufName{"shortconv.in_proj.", "conv.in_proj."},
+    GgufName{"shortconv.out_proj.", "conv.out_proj."},
+    GgufName{"ffn_gate.", "feed_forward.w1."},
+    GgufName{"ffn_up.", "feed_forward.w3."},
+    GgufName{"ffn_down.", "feed_forward.w2."},
+    GgufName{"ffn_gate_inp.", "feed_forward.gate."},
+    GgufName{"exp_probs_b.bias", "feed_forward.expert_bias"},
+    GgufName{"ffn_gate_exps.", "feed_forward.experts.{}.w1."},
+    GgufName{"ffn_up_exps.", "feed_forward.experts.{}.w3."},
+    GgufName{"ffn_down_exps.", "feed_forward.experts.{}.w2."},
+};
+
 inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_gate_inp.", "mlp.gate."},
     GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
@@ -204,5 +271,54 @@ inline constexpr std::array kQwen2MoeNames = {
     GgufName{"ffn_up_shexp.", "mlp.shared_expert.up_proj."},
     GgufName{"ffn_down_shexp.", "mlp.shared_expert.down_proj."},
 };
+
+inline constexpr std::array kGlm4MoeNames =
+    joined(std::array{GgufName{"post_attention_norm.", "post_attention_layernorm."}}, kDeepseekNames);
+inline constexpr std::array kExaoneMoeNames =
+    joined(std::array{GgufName{"exp_probs_b.bias", "mlp.e_score_correction_bias"}}, kDeepseekNames);
+inline constexpr std::array kMiniMaxM2Names =
+    joined(std::array{GgufName{"exp_probs_b.bias", "block_sparse_moe.e_score_correction_bias"}}, kMixtralNames);
+inline constexpr std::array kMistral4Names =
+    joined(std::array{GgufName{"ffn_gate_up_exps.weight", "mlp.experts.{}.gate_up_proj"}}, kDeepseekNames);
+inline constexpr std::array kErnieMoeNames =
+    joined(std::array{GgufName{"exp_probs_b.bias", "mlp.moe_statics.e_score_correction_bias", true}}, kDeepseekNames);
+inline constexpr std::array kHunyuanNames = {
+    GgufName{"attn_q_norm.", "self_attn.query_layernorm."},
+    GgufName{"attn_k_norm.", "self_attn.key_layernorm."},
+};
+inline constexpr std::array kHunyuanMoeNames =
+    joined(kHunyuanNames, std::array{
+                              GgufName{"ffn_gate_inp.", "mlp.gate.wg."},
+                              GgufName{"ffn_gate_exps.", "mlp.experts.{}.gate_proj."},
+                              GgufName{"ffn_up_exps.", "mlp.experts.{}.up_proj."},
+                              GgufName{"ffn_down_exps.", "mlp.experts.{}.down_proj."},
+                              GgufName{"ffn_gate_shexp.", "mlp.shared_mlp.gate_proj."},
+                              GgufName{"ffn_up_shexp.", "mlp.shared_mlp.up_proj."},
+                              GgufName{"ffn_down_shexp.", "mlp.shared_mlp.down_proj."},
+                          });
+inline constexpr std::array kAfmoeNames = joined(
+    std::array{
+        GgufName{"post_attention_norm.", "post_attention_layernorm."},
+        GgufName{"ffn_norm.", "pre_mlp_layernorm."},
+        GgufName{"post_ffw_norm.", "post_mlp_layernorm."},
+        GgufName{"attn_gate.", "self_attn.gate_proj."},
+        GgufName{"exp_probs_b.bias", "mlp.expert_bias"},
+        GgufName{"ffn_gate_inp.", "mlp.router.gate."},
+    },
+    kDeepseekNames);
+inline constexpr std::array kLlama4Names = {
+    GgufName{"ffn_gate.", "feed_forward.gate_proj."},
+    GgufName{"ffn_up.", "feed_forward.up_proj."},
+    GgufName{"ffn_down.", "feed_forward.down_proj."},
+    GgufName{"ffn_gate_inp.", "feed_forward.router."},
+    GgufName{"ffn_gate_exps.", "feed_forward.experts.{}.gate_proj."},
+    GgufName{"ffn_up_exps.", "feed_forward.experts.{}.up_proj."},
+    GgufName{"ffn_down_exps.", "feed_forward.experts.{}.down_proj."},
+    GgufName{"ffn_gate_shexp.", "feed_forward.shared_expert.gate_proj."},
+    GgufName{"ffn_up_shexp.", "feed_forward.shared_expert.up_proj."},
+    GgufName{"ffn_down_shexp.", "feed_forward.shared_expert.down_proj."},
+};
+inline constexpr std::array kMuseNames = joined(kNormsAround, std::array{GgufName{"attn_gate.", "self_attn.gate_proj."}});
+inline constexpr std::array kQwen3NextNames = joined_names(kDeltaNetNames, kQwen2MoeNames);
 
 }  // namespace lathe::engine

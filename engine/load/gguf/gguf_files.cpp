@@ -105,7 +105,8 @@ Result<std::vector<StoredTensor>> gguf_tensors(const GgufHeader& header, const G
                         .bytes = bytes,
                         .form = stored_form_of(family, tensor.name)};
     if (name.is_row && stored.shape.size() == 1) stored.shape.insert(stored.shape.begin(), 1);
-    if (stored.form == StoredForm::plus_one && (type->dtype != kernels::Dtype::f32 || tensor.shape.size() != 1)) {
+    const bool is_computed = stored.form == StoredForm::plus_one || stored.form == StoredForm::minus_exp;
+    if (is_computed && (type->dtype != kernels::Dtype::f32 || tensor.shape.size() != 1)) {
       return refuse(fmt::format("got {} {}, expected a list of F32", type->name, to_string(tensor.shape)), header.file(),
                     tensor.name);
     }

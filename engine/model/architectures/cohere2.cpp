@@ -18,7 +18,7 @@ void read_cohere2_config(ConfigReader& reader, ModelConfig& config) {
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   const std::int64_t period = reader.integer_or("sliding_window_pattern", 4, 1, kMaxLayers);
   read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });
-  for (LayerConfig& layer : config.layers) layer.rope = layer.window > 0 ? 0 : -1;
+  drop_rope_of_full_layers(config);
 }
 
 }  // namespace

@@ -7,15 +7,6 @@
 namespace lathe::engine {
 namespace {
 
-/// RoPE of the layers with a window. Older files have its theta in a separate key, without scaling.
-RopeConfig read_local_rope(ConfigReader& reader, const ModelConfig& config) {
-  const RopeDefaults defaults{.theta = 1e4, .rotary_dim = config.head_dim};
-  if (reader.has("rope_parameters.sliding_attention")) {
-    return read_rope(reader, defaults, config.max_position_embeddings, "sliding_attention");
-  }
-  return {.theta = reader.number_or("rope_local_base_freq", 1e4, 1, 1e12), .rotary_dim = config.head_dim};
-}
-
 void read_gemma3_config(ConfigReader& reader, ModelConfig& config) {
   read_sizes(reader, config, {.n_kv_heads = 4, .head_dim = 256, .n_positions = 131072, .tied_embeddings = true});
   read_gemma_parts(reader, config);
@@ -25,10 +16,7 @@ void read_gemma3_config(ConfigReader& reader, ModelConfig& config) {
   const std::int64_t period = reader.integer_or("sliding_window_pattern", 6, 1, kMaxLayers);
   const std::int64_t window = reader.integer_or("sliding_window", 4096, 1, kMaxPositions);
   read_windows(reader, config, window, [&](std::int64_t layer) { return (layer + 1) % period != 0; });
-  const RopeDefaults full{.theta = 1e6, .rotary_dim = config.head_dim};
-  config.ropes = {read_rope(reader, full, config.max_position_embeddings, "full_attention"),
-                  read_local_rope(reader, config)};
-  for (LayerConfig& layer : config.layers) layer.rope = layer.window > 0 ? 1 : 0;
+  read_gemma_ropes(reader, config);
 }
 
 }  // namespace

@@ -57,7 +57,9 @@ Decoder::Decoder(const ModelConfig& config, const WeightStorage& storage)
   for (const LayerConfig& layer : config.layers) {
     layers_.emplace_back(storage.of_layer(std::ssize(layers_)), config, layer);
   }
-  if (config.has_final_norm) final_norm_ = NormLayer(config.norm, config.hidden_size);
+  if (config.per_layer.exists()) per_layer_.emplace(storage, config);
+  if (config.altup.exists()) altup_.emplace(storage.of_layer(0).floating, config);
+  if (config.has_final_norm) final_norm_ = NormLayer(config.final_norm_form(), config.hidden_size);
   if (projects_back(config)) embedding_out_.emplace(storage.head, projection_shape(config));
   if (config.has_head) head_.emplace(storage.head, head_shape(config));
 }
@@ -88,6 +90,8 @@ void Decoder::load_head(kernels::Backend& backend, const TensorView& source) {
 void Decoder::accept(kernels::Backend& backend, WeightRole role, std::int64_t layer, const TensorView& source,
                      std::int64_t expert) {
   if (embedding_.accept(backend, config_, role, source)) return;
+  if (per_layer_ && per_layer_->accept(backend, role, source)) return;
+  if (altup_ && altup_->accept(backend, role, source)) return;
   switch (role) {
     case WeightRole::embedding_out: embedding_out_->load_rows(backend, 0, source); break;
     case WeightRole::head: load_head(backend, source); break;
@@ -116,28 +120,36 @@ void Decoder::make_logits(kernels::Backend& backend, const ModelInput& input, co
   if (config_.logit_soft_cap > 0) backend.soft_cap(step.logits, static_cast<float>(config_.logit_soft_cap));
 }
 
-void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                          const StepBuffers& step) const {
   embedding_.forward(backend, config_, input, step);
+  if (per_layer_) per_layer_->forward(backend, config_, input.token_ids, step);
+  if (altup_) altup_->begin(backend, step);
   Delta delta = Delta::none;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerConfig& layer = config_.layers[i];
-    const kernels::KvLayer cache = kv.layer(static_cast<std::int64_t>(i));
-    const KvRows& rows = input.kv_rows[static_cast<std::size_t>(kv.group_of(static_cast<std::int64_t>(i)))];
-    delta = layers_[i].forward(backend, {config_, layer, input, ropes_.of(layer), cache, rows}, step, delta);
+    const auto index = static_cast<std::int64_t>(i);
+    const kernels::KvLayer kv = cache.kv.layer(index);
+    const std::span<const KvRows> groups = config_.has_chunks && layer.window > 0 ? input.chunk_rows : input.kv_rows;
+    const KvRows& rows = groups[static_cast<std::size_t>(std::max(cache.kv.group_of(index), 0))];
+    const std::int64_t width = config_.per_layer.size;
+    const TensorView token_input = step.token_inputs.columns(index * width, width);
+    delta = layers_[i].forward(
+        backend, {config_, layer, input, ropes_.of(layer), kv, rows, cache.states.layer(index), token_input}, step, delta);
   }
   if (delta == Delta::pending) backend.add(step.residual, step.delta);
+  if (altup_) altup_->end(backend, step);
 }
 
-void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                       const StepBuffers& step) const {
-  run_layers(backend, input, kv, step);
+  run_layers(backend, input, cache, step);
   if (!input.logit_rows.empty()) make_logits(backend, input, step);
 }
 
-TensorView Decoder::hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+TensorView Decoder::hidden(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                            const StepBuffers& step) const {
-  run_layers(backend, input, kv, step);
+  run_layers(backend, input, cache, step);
   if (!config_.has_final_norm) return step.residual;
   backend.norm(step.normed, step.residual, final_norm_.view());
   return step.normed;

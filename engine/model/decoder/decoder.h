@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/cache/kv_storage.h"
+#include "engine/cache/layer_cache.h"
+#include "engine/model/layers/altup.h"
 #include "engine/model/layers/decoder_layer.h"
 #include "engine/model/layers/embedding.h"
+#include "engine/model/layers/per_layer_embedding.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weight_plan.h"
 #include "engine/model/weight_storage.h"
@@ -25,7 +27,7 @@ class Decoder {
   /// Names each part once (weight_parts.h).
   template <class Self, class Visit>
   static void for_each_part(Self& self, const Visit& visit) {
-    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_);
+    visit(self.embedding_, self.layers_, self.final_norm_, self.embedding_out_, self.head_, self.per_layer_, self.altup_);
   }
 
   /// Packs one tensor of a checkpoint. `source`: the shape of shape_of(role), any floating type, aligned; for a matrix also
@@ -42,9 +44,9 @@ class Decoder {
   WeightImage image();
 
   /// Computes the rows of a step and leaves their logits in step.logits. Requires: the model has a head.
-  void forward(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
+  void forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache, const StepBuffers& step) const;
   /// Computes the rows of a step. Returns their hidden states [M, H] after the final norm, in the buffers of the step.
-  kernels::TensorView hidden(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv,
+  kernels::TensorView hidden(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                              const StepBuffers& step) const;
 
   const ModelConfig& config() const { return config_; }
@@ -58,13 +60,16 @@ class Decoder {
   Decoder(const ModelConfig& config, const WeightStorage& storage);
   void load_head(kernels::Backend& backend, const kernels::TensorView& source);
   /// Leaves the residual stream after the last layer in step.residual.
-  void run_layers(kernels::Backend& backend, const ModelInput& input, const KvStorage& kv, const StepBuffers& step) const;
+  void run_layers(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
+                  const StepBuffers& step) const;
   void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
 
   ModelConfig config_;
   WeightStorage storage_;
   RopeTables ropes_;
   Embedding embedding_;
+  std::optional<PerLayerEmbedding> per_layer_;
+  std::optional<AltUpEnds> altup_;
   std::vector<DecoderLayer> layers_;
   NormLayer final_norm_;
   std::optional<Linear> embedding_out_;  ///< [E, H], if the embedding size E differs from H

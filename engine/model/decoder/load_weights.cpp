@@ -12,6 +12,19 @@ bool is_head_too(const PlannedWeight& weight, const ModelConfig& config) {
   return weight.role == WeightRole::embedding && config.has_head && config.tied_embeddings;
 }
 
+/// The tensor for the decoder to pack: its numbers, or its codes in the format that they keep; of per-layer embeddings its
+/// bytes.
+kernels::TensorView packable(const PlannedWeight& weight, const std::optional<kernels::WeightFormat>& kept,
+                             std::vector<std::byte>& memory, const kernels::ParallelFor& parallel_for) {
+  const StoredTensor& tensor = *weight.tensor;
+  if (weight.role == WeightRole::per_layer_embedding && !tensor.type->dtype) {
+    const std::int64_t n_rows = tensor.shape.front();
+    auto* const bytes = const_cast<std::byte*>(tensor.bytes.data());  // views have no const form; sources are only read
+    return {bytes, kernels::Dtype::u8, {n_rows, std::ssize(tensor.bytes) / n_rows}};
+  }
+  return kept ? blocks_of(tensor, *kept, memory, parallel_for) : view_of(tensor, memory, parallel_for);
+}
+
 bool has_order_beside_it(const PlannedWeight& weight, const WeightStorage& storage) {
   const auto part = part_of(weight.role);
   return part && storage.of_layer(weight.layer).of(*part).is_ordered;
@@ -33,8 +46,7 @@ Result<std::vector<std::string>> load_weights(Decoder& decoder, kernels::Backend
     // The disk fetches the next tensor while this one is packed.
     if (i + 1 < plan.weights.size()) checkpoint.will_need(*plan.weights[i + 1].tensor);
     const auto kept = kept_format(weight, decoder.storage(), decoder.config());
-    const kernels::TensorView stored =
-        kept ? blocks_of(*weight.tensor, *kept, aligned, parallel_for) : view_of(*weight.tensor, aligned, parallel_for);
+    const kernels::TensorView stored = packable(weight, kept, aligned, parallel_for);
     check.look_at(weight.tensor->name, stored, parallel_for);
     const kernels::TensorView source = to_plain(backend, weight.layout, decoder.config(), stored, ordered);
     const kernels::TensorView applied = smoothing.applied(backend, weight, source, smooth);

@@ -33,7 +33,10 @@ void for_stripes(kernels::Backend& backend, std::int64_t n_columns, const Body& 
 
 bool can_smooth(const ModelConfig& config) {
   const bool has_norms_before = config.norm_place == NormPlace::before || config.norm_place == NormPlace::around;
-  return has_norms_before && !config.is_parallel() && config.moe.n_experts == 0 && !config.latent.exists();
+  const bool has_like_layers = !config.has_sizes_by_layer() && !config.per_layer.exists() && !config.has_layer_scalar;
+  const bool has_other_inputs =
+      config.latent.exists() || config.has_output_gate || config.has_recurrent_layers() || config.has_chunks;
+  return has_norms_before && has_like_layers && !config.is_parallel() && config.moe.n_experts == 0 && !has_other_inputs;
 }
 
 std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer) const {
@@ -45,7 +48,8 @@ std::span<const float> Smoothing::factors_of(WeightRole role, std::int64_t layer
     case WeightRole::q:
     case WeightRole::k:
     case WeightRole::v:
-    case WeightRole::qkv: return of_layer.attention;
+    case WeightRole::qkv:
+    case WeightRole::attention_gate: return of_layer.attention;
     case WeightRole::mlp_norm:
     case WeightRole::mlp_norm_bias:
     case WeightRole::gate:

@@ -29,30 +29,53 @@ struct BufferPart {
   Place place = Place::device;
 };
 
-std::array<BufferPart, 20> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
+std::array<BufferPart, 34> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
+  const std::int64_t dense_width = config.moe.beside_mlp ? config.hidden_size : 0;
+  const std::int64_t token_width = config.per_layer.size, token_widths = config.n_layers * token_width;
+  const DeltaNetConfig& net = config.delta_net;
   const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;
-  return {{{&StepBuffers::residual, max_rows, config.hidden_size},
-           {&StepBuffers::normed, max_rows, config.hidden_size},
-           {&StepBuffers::delta, max_rows, config.hidden_size},
-           {&StepBuffers::qkv, max_rows, config.q_size() + 2 * config.kv_size()},
-           {&StepBuffers::attention, max_rows, config.q_size()},
-           {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
-           {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
-           {&StepBuffers::router_logits, max_rows, config.moe.n_experts, Place::shared},
-           {&StepBuffers::routed, max_rows, 2 * config.moe.top_k},
-           {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, Place::host},
-           {&StepBuffers::expert_in, max_rows, expert_width},
-           {&StepBuffers::expert_out, max_rows, expert_width},
-           {&StepBuffers::expert_rows, max_rows, config.moe.top_k, Place::host},
-           {&StepBuffers::expert_weights, max_rows, config.moe.top_k, Place::host},
-           {&StepBuffers::shared_gate, max_rows, one, Place::shared},
-           {&StepBuffers::embedded, max_rows, projected},
-           {&StepBuffers::last, max_logit_rows, config.hidden_size},
-           {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
-           {&StepBuffers::projected, max_logit_rows, projected},
-           {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
+  const std::int64_t n_streams = config.altup.n_streams;
+  const bool is_sparse = std::any_of(config.layers.begin(), config.layers.end(),
+                                     [](const LayerConfig& layer) { return layer.activation_sparsity > 0; });
+  const std::int64_t inner =
+      is_sparse ? config.largest([&](const LayerConfig& layer) { return config.inner_of(layer); }) : 0;
+  return {
+      {{&StepBuffers::residual, max_rows, config.hidden_size, n_streams > 0 ? Place::shared : Place::device},
+       {&StepBuffers::normed, max_rows, config.hidden_size},
+       {&StepBuffers::delta, max_rows, config.hidden_size},
+       {&StepBuffers::qkv, max_rows, config.largest([&](const LayerConfig& layer) { return config.qkv_size(layer); })},
+       {&StepBuffers::attention, max_rows, config.largest([&](const LayerConfig& layer) { return config.q_size(layer); })},
+       {&StepBuffers::q_a_proj, max_rows, config.latent.q_rank},
+       {&StepBuffers::heads, max_rows, config.n_heads * std::max(config.latent.query_dim(), config.latent.v_dim)},
+       {&StepBuffers::output_gate, max_rows, config.has_output_gate ? config.q_size() : config.n_attention_gates},
+       {&StepBuffers::delta_in, max_rows, net.qkv_size() + net.v_size()},
+       {&StepBuffers::delta_gates, max_rows, 2 * net.n_heads},
+       {&StepBuffers::delta_out, max_rows, net.v_size()},
+       {&StepBuffers::conv_in, max_rows, config.short_conv.exists() ? 3 * config.hidden_size : 0},
+       {&StepBuffers::router_logits, max_rows, config.moe.n_experts, Place::shared},
+       {&StepBuffers::routed, max_rows, 2 * config.moe.top_k},
+       {&StepBuffers::chosen, max_rows, 2 * config.moe.top_k, Place::host},
+       {&StepBuffers::expert_in, max_rows, expert_width},
+       {&StepBuffers::expert_out, max_rows, expert_width},
+       {&StepBuffers::expert_rows, max_rows, config.moe.top_k, Place::host},
+       {&StepBuffers::expert_weights, max_rows, config.moe.top_k, Place::host},
+       {&StepBuffers::shared_gate, max_rows, one, Place::shared},
+       {&StepBuffers::dense_out, max_rows, dense_width},
+       {&StepBuffers::token_inputs, max_rows, token_widths, Place::shared},
+       {&StepBuffers::token_proj, max_rows, token_widths},
+       {&StepBuffers::token_gate, max_rows, token_width, Place::shared},
+       {&StepBuffers::streams, max_rows, n_streams * config.hidden_size, Place::shared},
+       {&StepBuffers::stream_router, max_rows, n_streams, Place::shared},
+       {&StepBuffers::laurel, max_rows, config.altup.laurel_rank},
+       {&StepBuffers::mlp_gate, max_rows, inner, Place::shared},
+       {&StepBuffers::mlp_up, max_rows, inner, Place::shared},
+       {&StepBuffers::embedded, max_rows, projected},
+       {&StepBuffers::last, max_logit_rows, config.hidden_size},
+       {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
+       {&StepBuffers::projected, max_logit_rows, projected},
+       {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
 }
 
 /// Each part begins on a cache line, relative to the memory that it is in.
@@ -111,9 +134,13 @@ std::optional<std::int64_t> Activations::resident_bytes() const {
 StepBuffers Activations::for_step(std::int64_t n_rows, std::int64_t n_logit_rows) const {
   LATHE_DCHECK(n_rows <= whole_.residual.dim(0) && n_logit_rows <= whole_.logits.dim(0));
   StepBuffers step = whole_;
-  for (TensorView* view : {&step.residual, &step.normed, &step.delta, &step.qkv, &step.attention, &step.q_a_proj,
-                           &step.heads, &step.embedded, &step.router_logits, &step.routed, &step.chosen, &step.expert_in,
-                           &step.expert_out, &step.expert_rows, &step.expert_weights, &step.shared_gate}) {
+  for (TensorView* view :
+       {&step.residual,    &step.normed,        &step.delta,        &step.qkv,           &step.attention,
+        &step.q_a_proj,    &step.heads,         &step.output_gate,  &step.delta_in,      &step.delta_gates,
+        &step.delta_out,   &step.conv_in,       &step.embedded,     &step.router_logits, &step.routed,
+        &step.chosen,      &step.expert_in,     &step.expert_out,   &step.expert_rows,   &step.expert_weights,
+        &step.shared_gate, &step.dense_out,     &step.token_inputs, &step.token_proj,    &step.token_gate,
+        &step.streams,     &step.stream_router, &step.laurel,       &step.mlp_gate,      &step.mlp_up}) {
     view->shape[0] = n_rows;
   }
   for (TensorView* view : {&step.last, &step.last_normed, &step.projected, &step.logits}) view->shape[0] = n_logit_rows;

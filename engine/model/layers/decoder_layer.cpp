@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/decoder_layer.h"
 
+#include <numbers>
+
+#include "engine/model/layers/prepared_rows.h"
+
 namespace lathe::engine {
 
 using kernels::Backend;
@@ -27,20 +31,6 @@ HalfInput input_of(const ModelConfig& config, const NormLayer& norm, const StepB
   return in;
 }
 
-/// The normalised rows, for halves whose first operation does not take a HalfInput.
-TensorView prepared_rows(Backend& backend, const HalfInput& in) {
-  if (!in.norm) {
-    if (in.delta.data != nullptr) backend.add(in.x, in.delta);
-    return in.x;
-  }
-  if (in.delta.data != nullptr) {
-    backend.add_norm(in.normed, in.x, in.delta, *in.norm);
-  } else {
-    backend.norm(in.normed, in.x, *in.norm);
-  }
-  return in.normed;
-}
-
 /// Scales and normalises the output of a half: `norm` is the norm of the half, `out_norm` the one after it.
 Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& norm, const NormLayer& out_norm,
                 const StepBuffers& step) {
@@ -54,24 +44,47 @@ Delta output_of(Backend& backend, const ModelConfig& config, const NormLayer& no
 
 }  // namespace
 
-DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer) {
+DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& config, const LayerConfig& layer)
+    : layer_(layer) {
   const auto norm = [&] { return NormLayer(config.norm, config.hidden_size); };
   attention_norm_ = norm();
   if (has_mlp_norm(config)) mlp_norm_ = norm();
   if (has_out_norms(config)) {
-    attention_out_norm_ = norm();
-    mlp_out_norm_ = norm();
+    attention_out_norm_ = NormLayer(config.out_norm_form(), config.hidden_size);
+    mlp_out_norm_ = NormLayer(config.out_norm_form(), config.hidden_size);
   }
-  if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
-  else attention_.emplace(formats, config);
+  if (layer.mixer == LayerMixer::gated_delta_net) delta_net_.emplace(formats, config);
+  else if (layer.mixer == LayerMixer::short_conv) short_conv_.emplace(formats, config);
+  else if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
+  else attention_.emplace(formats, config, layer);
   if (layer.has_experts) experts_.emplace(formats, config);
-  else mlp_.emplace(mlp_formats(formats), config, mlp_shape(config));
+  if (!layer.has_experts || config.moe.beside_mlp) mlp_.emplace(mlp_formats(formats), config, mlp_shape(config, layer));
+  if (layer.has_experts && config.moe.beside_mlp) {
+    dense_out_norm_ = norm();
+    expert_norm_ = norm();
+    expert_out_norm_ = norm();
+  }
+  if (config.per_layer.exists()) per_layer_.emplace(formats.floating, config);
+  if (config.has_layer_scalar) scalar_ = HostTensor(1);
+  if (!config.altup.exists()) return;
+  altup_.emplace(config);
+  laurel_.emplace(formats.floating, config);
 }
 
 bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source,
                                     std::int64_t head) {
   if (latent_attention_) return latent_attention_->accept(backend, config, role, source, head);
-  const std::int64_t row_begin = row_begin_of(role, config);
+  if (delta_net_) return delta_net_->accept(backend, config, role, source);
+  if (short_conv_) return short_conv_->accept(backend, role, source);
+  if (config.has_output_gate && role == WeightRole::q) {
+    attention_->load_gated_queries(backend, config, source);
+    return true;
+  }
+  if (config.has_output_gate && role == WeightRole::q_bias) {
+    attention_->load_gated_query_bias(backend, config, source);
+    return true;
+  }
+  const std::int64_t row_begin = row_begin_of(role, config, layer_);
   switch (role) {
     case WeightRole::q:
     case WeightRole::k:
@@ -82,6 +95,7 @@ bool DecoderLayer::accept_attention(Backend& backend, const ModelConfig& config,
     case WeightRole::v_bias:
     case WeightRole::qkv_bias: attention_->qkv().load_bias(backend, row_begin, source); return true;
     case WeightRole::o: attention_->out().load_rows(backend, 0, source); return true;
+    case WeightRole::attention_gate: attention_->gate().load_rows(backend, 0, source); return true;
     case WeightRole::o_bias: attention_->out().load_bias(backend, 0, source); return true;
     case WeightRole::q_norm: attention_->q_norm().load_weight(backend, source); return true;
     case WeightRole::k_norm: attention_->k_norm().load_weight(backend, source); return true;
@@ -123,22 +137,36 @@ void DecoderLayer::accept(Backend& backend, const ModelConfig& config, WeightRol
     case WeightRole::mlp_norm: return mlp_norm_.load_weight(backend, source);
     case WeightRole::mlp_norm_bias: return mlp_norm_.load_bias(backend, source);
     case WeightRole::mlp_out_norm: return mlp_out_norm_.load_weight(backend, source);
+    case WeightRole::dense_out_norm: return dense_out_norm_.load_weight(backend, source);
+    case WeightRole::expert_norm: return expert_norm_.load_weight(backend, source);
+    case WeightRole::expert_out_norm: return expert_out_norm_.load_weight(backend, source);
+    case WeightRole::layer_scalar: return copy_converted(backend, scalar_.view(), source);
     default: break;
   }
   if (accept_attention(backend, config, role, source, expert)) return;
-  const bool is_accepted = experts_ ? experts_->accept(backend, role, expert, source)
-                                    : accept_mlp(backend, role, config.intermediate_size, source);
+  const bool is_accepted = (altup_ && altup_->accept(backend, role, source)) ||
+                           (laurel_ && laurel_->accept(backend, role, source)) ||
+                           (per_layer_ && per_layer_->accept(backend, role, source)) ||
+                           (experts_ && experts_->accept(backend, role, expert, source)) ||
+                           (mlp_ && accept_mlp(backend, role, config.inner_of(layer_), source));
   LATHE_CHECK(is_accepted);
 }
 
 std::vector<Linear*> DecoderLayer::matrices_of(WeightRole role, std::int64_t expert) {
   switch (role) {
-    case WeightRole::q:
+    case WeightRole::q: return attention_->of_queries();
     case WeightRole::k:
     case WeightRole::v:
     case WeightRole::qkv: return {&attention_->qkv()};
     case WeightRole::o: return {&attention_->out()};
-    default: return experts_ ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
+    case WeightRole::attention_gate: return {&attention_->gate()};
+    case WeightRole::delta_qkv:
+    case WeightRole::delta_z:
+    case WeightRole::delta_qkvz: return {&delta_net_->in()};
+    case WeightRole::delta_out: return {&delta_net_->out()};
+    case WeightRole::short_conv_in: return {&short_conv_->in()};
+    case WeightRole::short_conv_out: return {&short_conv_->out()};
+    default: return is_expert_matrix(role) ? experts_->matrices_of(role, expert) : mlp_->matrices_of(role);
   }
 }
 
@@ -152,6 +180,10 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
   const HalfInput in = input_of(config, attention_norm_, step, before);
   if (attention_) {
     attention_->forward(backend, context, in, step);
+  } else if (delta_net_) {
+    delta_net_->forward(backend, context, prepared_rows(backend, in), step);
+  } else if (short_conv_) {
+    short_conv_->forward(backend, context, prepared_rows(backend, in), step);
   } else {
     latent_attention_->forward(backend, context, prepared_rows(backend, in), step);
   }
@@ -165,12 +197,62 @@ Delta DecoderLayer::attend(Backend& backend, const AttentionContext& context, co
 Delta DecoderLayer::feed_forward(Backend& backend, const ModelConfig& config, const StepBuffers& step, Delta before) const {
   const bool has_input = config.is_parallel();  // attend() has left it in step.normed
   const HalfInput in = has_input ? HalfInput{.x = step.normed} : input_of(config, mlp_norm_, step, before);
-  if (experts_) {
+  if (experts_ && mlp_) {
+    run_both(backend, config, in, step);
+  } else if (experts_) {
     experts_->forward(backend, config, prepared_rows(backend, in), step);
   } else {
     mlp_->forward(backend, in, step);
   }
   return output_of(backend, config, mlp_norm_, mlp_out_norm_, step);
+}
+
+/// Router and experts read the residual stream, each through a norm of its own.
+void DecoderLayer::run_both(Backend& backend, const ModelConfig& config, const HalfInput& in,
+                            const StepBuffers& step) const {
+  StepBuffers dense = step;
+  dense.delta = step.dense_out;
+  mlp_->forward(backend, in, dense);
+  backend.norm(step.dense_out, step.dense_out, dense_out_norm_.view());
+  backend.norm(step.normed, step.residual, experts_->router_norm());
+  experts_->score(backend, step.normed, step);
+  backend.norm(step.normed, step.residual, expert_norm_.view());
+  experts_->mix(backend, config, step.normed, step);
+  backend.norm(step.delta, step.delta, expert_out_norm_.view());
+  backend.add(step.delta, step.dense_out);
+}
+
+Delta DecoderLayer::finish(Backend& backend, const AttentionContext& context, const StepBuffers& step, Delta before) const {
+  Delta after = before;
+  if (per_layer_) {
+    add_pending(backend, step, after);
+    per_layer_->forward(backend, context.token_input, step);
+    after = Delta::pending;
+  }
+  if (scalar_.values().empty()) return after;
+  add_pending(backend, step, after);
+  backend.scale(step.residual, scalar_.values().front());
+  return Delta::none;
+}
+
+/// Attention and MLP work on the active stream, whose residual is joined with LAuReL's; the embedding for this layer reaches
+/// the streams behind the first.
+Delta DecoderLayer::forward_streams(Backend& backend, const AttentionContext& context, const StepBuffers& step) const {
+  const ModelConfig& config = context.config;
+  altup_->predict(backend, step);
+  attention_->forward(backend, context, input_of(config, attention_norm_, step, Delta::none), step);
+  backend.norm(step.delta, step.delta, attention_out_norm_.view());
+  backend.add(step.residual, step.delta);
+  laurel_->forward(backend, step.normed, step);  // of the rows that attention has read
+  backend.add(step.residual, step.delta);
+  backend.scale(step.residual, static_cast<float>(std::numbers::sqrt2 / 2));
+  add_pending(backend, step, feed_forward(backend, config, step, Delta::none));
+  altup_->correct(backend, step);
+  per_layer_->forward(backend, context.token_input, step);
+  for (std::int64_t i = 1; i < config.altup.n_streams; ++i) {
+    backend.add(step.streams.columns(i * config.hidden_size, config.hidden_size), step.delta);
+  }
+  return Delta::none;
 }
 
 }  // namespace lathe::engine

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <vector>
 
 #include "engine/base/allocation_error.h"
 
@@ -68,6 +69,16 @@ void copy_converted(kernels::Backend& backend, const TensorView& to, const Tenso
     }
     for (std::int64_t i = first; i < last; ++i) store(to, i, load(from, i));
   });
+}
+
+void copy_transposed(kernels::Backend& backend, const TensorView& to, const TensorView& from) {
+  LATHE_CHECK(to.dim(0) == from.dim(1) && to.dim(1) == from.dim(0));
+  std::vector<float> memory(static_cast<std::size_t>(from.n_elements()));
+  const TensorView wide(memory.data(), Dtype::f32, {from.dim(0), from.dim(1)});
+  copy_converted(backend, wide, from);
+  for (std::int64_t r = 0; r < from.dim(0); ++r) {
+    for (std::int64_t c = 0; c < from.dim(1); ++c) to.row<float>(c)[r] = wide.row<float>(r)[c];
+  }
 }
 
 }  // namespace lathe::engine

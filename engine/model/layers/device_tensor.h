@@ -45,5 +45,7 @@ class DeviceTensor {
 
 /// Copies element by element between floating types, on the backend's threads. Requires: equal shapes, both contiguous.
 void copy_converted(kernels::Backend& backend, const kernels::TensorView& to, const kernels::TensorView& from);
+/// to [n, m] f32 = the transpose of from [m, n] of any floating type: small tensors, on one thread.
+void copy_transposed(kernels::Backend& backend, const kernels::TensorView& to, const kernels::TensorView& from);
 
 }  // namespace lathe::engine

@@ -10,24 +10,23 @@ namespace {
 
 LinearShape in_shape(const ModelConfig& config) { return {config.hidden_size, config.embedding_size, false}; }
 
-/// The multiplier of the embeddings, rounded to the type of the table.
-float multiplier(const ModelConfig& config, Dtype dtype) {
-  const auto factor = static_cast<float>(config.embedding_multiplier);
+}  // namespace
+
+float rounded_multiplier(double factor, Dtype dtype) {
+  const auto narrow = static_cast<float>(factor);
   switch (dtype) {
-    case Dtype::bf16: return kernels::bf16_to_f32(kernels::f32_to_bf16(factor));
-    case Dtype::f16: return kernels::f16_to_f32(kernels::f32_to_f16(factor));
-    default: return factor;
+    case Dtype::bf16: return kernels::bf16_to_f32(kernels::f32_to_bf16(narrow));
+    case Dtype::f16: return kernels::f16_to_f32(kernels::f32_to_f16(narrow));
+    default: return narrow;
   }
 }
-
-}  // namespace
 
 Embedding::Embedding(const ModelConfig& config, Dtype dtype, kernels::WeightFormat format)
     : table_(dtype, {config.vocab_size, config.embedding_size}) {
   if (config.n_learned_positions > 0) positions_ = DeviceTensor(dtype, {config.n_learned_positions, config.hidden_size});
   if (config.n_token_types > 0) types_ = DeviceTensor(dtype, {config.n_token_types, config.hidden_size});
   if (config.projects_embeddings()) in_.emplace(format, in_shape(config));
-  if (config.has_embedding_norm) norm_ = NormLayer(config.norm, config.hidden_size);
+  if (config.has_embedding_norm) norm_ = NormLayer(config.embedding_norm_form(), config.hidden_size);
 }
 
 bool Embedding::accept(kernels::Backend& backend, const ModelConfig& config, WeightRole role, const TensorView& source) {
@@ -48,7 +47,11 @@ void Embedding::forward(kernels::Backend& backend, const ModelConfig& config, co
                         const StepBuffers& step) const {
   const TensorView& rows = in_ ? step.embedded : step.residual;
   backend.embed(rows, table_.view(), input.token_ids);
-  if (config.embedding_multiplier != 1) backend.scale(rows, multiplier(config, table_.view().dtype));
+  if (config.embedding_multiplier != 1) {
+    const double factor = config.embedding_multiplier;
+    backend.scale(rows, config.rounds_embedding_multiplier ? rounded_multiplier(factor, table_.view().dtype)
+                                                           : static_cast<float>(factor));
+  }
   if (in_) in_->forward(backend, step.residual, rows);
   if (config.n_learned_positions > 0) {
     backend.embed(step.delta, positions_.view(), input.positions);

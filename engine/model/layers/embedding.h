@@ -12,6 +12,9 @@
 
 namespace lathe::engine {
 
+/// A factor of embeddings, rounded to the type of their table.
+float rounded_multiplier(double factor, kernels::Dtype dtype);
+
 /// Shapes: V vocabulary, E embedding size, H hidden size, P learned positions, T token types. table [V, E], positions [P,
 /// H], types [T, H]; in [H, E].
 class Embedding {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/experts.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -48,7 +49,7 @@ std::array<std::int32_t, kMaxExperts> sort_rows(const ModelConfig& config, std::
 }  // namespace
 
 Experts::Experts(const LayerFormats& formats, const ModelConfig& config)
-    : top_k_(config.moe.top_k), router_(WeightFormat::f32, router_shape(config)) {
+    : top_k_(config.moe.top_k), weighs_input_(config.moe.weighs_input), router_(WeightFormat::f32, router_shape(config)) {
   const MoeConfig& moe = config.moe;
   if (moe.has_score_correction_bias) score_correction_bias_ = DeviceTensor(Dtype::f32, {moe.n_experts});
   experts_.reserve(static_cast<std::size_t>(moe.n_experts));
@@ -57,13 +58,17 @@ Experts::Experts(const LayerFormats& formats, const ModelConfig& config)
   }
   if (moe.shared_size > 0) shared_.emplace(expert_formats(formats), config, shared_shape(config));
   if (moe.has_shared_gate) shared_gate_.emplace(WeightFormat::f32, shared_gate_shape(config));
+  if (!moe.beside_mlp) return;
+  router_norm_ = NormLayer(config.norm, config.hidden_size);
+  scale_ = HostTensor(moe.n_experts);
 }
 
 void Experts::on_allocated(kernels::Backend& backend) {
   std::vector<kernels::MlpWeights> weights;
   weights.reserve(experts_.size());
   for (const Mlp& expert : experts_) weights.push_back(expert.weights());
-  packed_ = backend.make_experts(weights, top_k_);
+  // Backend::mix_experts() weighs outputs alone, and Backend::route() has no factors of experts.
+  if (!weighs_input_ && scale_.values().empty()) packed_ = backend.make_experts(weights, top_k_);
 }
 
 std::vector<Linear*> Experts::matrices_of(WeightRole role, std::int64_t expert) {
@@ -80,6 +85,11 @@ bool Experts::accept(kernels::Backend& backend, WeightRole role, std::int64_t ex
     case WeightRole::shared_up: shared_->up().load_rows(backend, 0, source); return true;
     case WeightRole::shared_down: shared_->down().load_rows(backend, 0, source); return true;
     case WeightRole::shared_expert_gate: shared_gate_->load_rows(backend, 0, source); return true;
+    case WeightRole::expert_scale: copy_converted(backend, scale_.view(), source); return true;
+    case WeightRole::router_norm:
+      router_norm_.load_weight(backend, source);
+      router_norm_.scale_weight(1 / std::sqrt(static_cast<double>(source.n_elements())));
+      return true;
     default: return is_of_expert(role) && accept_expert(backend, role, experts_[static_cast<std::size_t>(expert)], source);
   }
 }
@@ -107,12 +117,15 @@ bool Experts::accept_expert(kernels::Backend& backend, WeightRole role, Mlp& exp
 
 void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const StepBuffers& step) const {
   const auto n = static_cast<std::size_t>(config.moe.n_experts);
+  const std::span<const float> scale = scale_.values();
   const auto* const bias = score_correction_bias_.view().as<const float>();
   const std::span<const float> score_correction_bias = bias != nullptr ? std::span(bias, n) : std::span<const float>();
   backend.parallel_for(step.router_logits.dim(0), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      kernels::choose_experts(config.moe.router(), {step.router_logits.row<float>(row), n}, score_correction_bias,
-                              chosen_of(config, step, row));
+      const std::span<Chosen> chosen = chosen_of(config, step, row);
+      kernels::choose_experts(config.moe.router(), {step.router_logits.row<float>(row), n}, score_correction_bias, chosen);
+      if (scale.empty()) continue;
+      for (Chosen& one : chosen) one.weight *= scale[static_cast<std::size_t>(one.expert)];
     }
   });
 }
@@ -154,15 +167,18 @@ void Experts::run_by_expert(kernels::Backend& backend, const ModelConfig& config
     StepBuffers own = step;
     own.delta = step.expert_out.rows(0, static_cast<std::int64_t>(n));
     const TensorView in = step.expert_in.rows(0, static_cast<std::int64_t>(n));
+    const std::span<float> weights(step.expert_weights.as<float>() + begin, n);
     backend.gather_rows(in, x, rows);
+    if (weighs_input_) {
+      for (std::size_t i = 0; i < n; ++i) backend.scale(in.rows(static_cast<std::int64_t>(i), 1), weights[i]);
+      std::fill(weights.begin(), weights.end(), 1.0F);
+    }
     experts_[e].forward(backend, {.x = in}, own);
-    backend.add_rows(step.delta, rows, own.delta, {step.expert_weights.as<const float>() + begin, n});
+    backend.add_rows(step.delta, rows, own.delta, weights);
   }
 }
 
-void Experts::forward(kernels::Backend& backend, const ModelConfig& config, const TensorView& x,
-                      const StepBuffers& step) const {
-  router_.forward(backend, step.router_logits, x);
+void Experts::mix(kernels::Backend& backend, const ModelConfig& config, const TensorView& x, const StepBuffers& step) const {
   if (packed_) {
     backend.route(step.routed, step.router_logits, config.moe.router(), score_correction_bias_.view());
     backend.mix_experts(step.delta, x, step.routed, *packed_);

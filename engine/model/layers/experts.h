@@ -6,7 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/model/layers/host_tensor.h"
 #include "engine/model/layers/mlp.h"
+#include "engine/model/layers/norm.h"
 #include "engine/model/weight_roles.h"
 
 namespace lathe::engine {
@@ -18,7 +20,8 @@ class Experts {
   /// Names each part once (weight_parts.h).
   template <class Self, class Visit>
   static void for_each_part(Self& self, const Visit& visit) {
-    visit(self.router_, self.score_correction_bias_, self.experts_, self.shared_, self.shared_gate_);
+    visit(self.router_, self.score_correction_bias_, self.experts_, self.shared_, self.shared_gate_, self.router_norm_,
+          self.scale_);
   }
 
   /// Takes the backend's form of the experts, if it has one.
@@ -32,7 +35,19 @@ class Experts {
   /// delta [M, H] = weighted sum of the experts' outputs for the rows x [M, H]. A row's sum is added in the order of expert
   /// indices, whatever other rows are in the batch. The host takes no part in it if the backend has PackedExperts.
   void forward(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
-               const StepBuffers& step) const;
+               const StepBuffers& step) const {
+    score(backend, x, step);
+    mix(backend, config, x, step);
+  }
+  /// The two parts of forward(), for mixtures whose router reads other rows than the experts: logits of the router, and the
+  /// sum of the experts that they choose.
+  void score(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const {
+    router_.forward(backend, step.router_logits, x);
+  }
+  void mix(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
+           const StepBuffers& step) const;
+  /// The norm of the router's input, of layers with an MLP and experts.
+  kernels::Norm router_norm() const { return router_norm_.view(); }
 
  private:
   bool accept_expert(kernels::Backend& backend, WeightRole role, Mlp& expert, const kernels::TensorView& source);
@@ -44,12 +59,15 @@ class Experts {
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 
   std::int64_t top_k_;
+  bool weighs_input_;
   Linear router_;
   DeviceTensor score_correction_bias_;
   std::vector<Mlp> experts_;
   std::unique_ptr<kernels::PackedExperts> packed_;  ///< null: the backend has no whole mixtures
   std::optional<Mlp> shared_;
   std::optional<Linear> shared_gate_;
+  NormLayer router_norm_;
+  HostTensor scale_;  ///< [E], factors of the experts' weights
 };
 
 }  // namespace lathe::engine

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/model/layers/mlp.h"
 
+#include <cmath>
+#include <numbers>
+
+#include "engine/model/layers/host_activation.h"
+#include "engine/model/layers/prepared_rows.h"
+
 namespace lathe::engine {
 
 namespace {
@@ -12,6 +18,27 @@ LinearShape down_shape(const ModelConfig& config, const MlpShape& shape) {
   return {config.hidden_size, shape.inner, shape.bias};
 }
 
+/// The number below which a normally distributed one is with probability p, by bisection. Requires: 0 < p < 1.
+double normal_quantile(double p) {
+  constexpr double kFar = 40;  // standard deviations
+  double low = -kFar, high = kFar;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle / std::numbers::sqrt2) / 2 < p ? low : high) = middle;
+  }
+  return low;
+}
+
+/// gate = act(max(0, gate - mean - cutoff * deviation)) * up.
+void gate_sparsely(float* gate, const float* up, std::int64_t n, double cutoff, kernels::Activation activation) {
+  double sum = 0, squares = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += gate[i];
+  const double mean = sum / static_cast<double>(n);
+  for (std::int64_t i = 0; i < n; ++i) squares += (gate[i] - mean) * (gate[i] - mean);
+  const auto least = static_cast<float>(mean + cutoff * std::sqrt(squares / static_cast<double>(n)));
+  for (std::int64_t i = 0; i < n; ++i) gate[i] = gate[i] > least ? activated(activation, gate[i] - least) * up[i] : 0;
+}
+
 }  // namespace
 
 Mlp::Mlp(const MlpFormats& formats, const ModelConfig& config, const MlpShape& shape)
@@ -20,6 +47,7 @@ Mlp::Mlp(const MlpFormats& formats, const ModelConfig& config, const MlpShape& s
       up_(formats.in, up_shape(config, shape)),
       down_(formats.out, down_shape(config, shape)) {
   if (is_gated_) gate_ = Linear(formats.in, up_shape(config, shape));
+  if (shape.sparsity > 0) cutoff_ = normal_quantile(shape.sparsity);
 }
 
 std::vector<Linear*> Mlp::matrices_of(WeightRole role) {
@@ -50,7 +78,20 @@ kernels::MlpWeights Mlp::weights() const {
 }
 
 void Mlp::forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const {
+  if (cutoff_ != 0) return forward_sparse(backend, prepared_rows(backend, in), step);
   backend.mlp(step.delta, in, weights());
+}
+
+void Mlp::forward_sparse(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const {
+  const kernels::TensorView gate = narrowed(step.mlp_gate, up_.matrix().n()), up = narrowed(step.mlp_up, up_.matrix().n());
+  gate_.forward(backend, gate, x);
+  up_.forward(backend, up, x);
+  backend.parallel_for(gate.dim(0), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      gate_sparsely(gate.row<float>(row), up.row<float>(row), gate.dim(1), cutoff_, activation_);
+    }
+  });
+  down_.forward(backend, step.delta, gate);
 }
 
 }  // namespace lathe::engine

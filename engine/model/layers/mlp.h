@@ -12,13 +12,16 @@
 
 namespace lathe::engine {
 
-/// Intermediate size I, and whether there are biases.
+/// Intermediate size I, whether there are biases, and LayerConfig::activation_sparsity.
 struct MlpShape {
   std::int64_t inner = 0;
   bool bias = false;
+  double sparsity = 0;
 };
-/// Shape of the MLP of a layer without experts.
-inline MlpShape mlp_shape(const ModelConfig& config) { return {config.intermediate_size, config.mlp_bias}; }
+/// Shape of the MLP of a layer, besides experts.
+inline MlpShape mlp_shape(const ModelConfig& config, const LayerConfig& layer) {
+  return {config.inner_of(layer), config.mlp_bias, layer.activation_sparsity};
+}
 
 /// Formats of gate and up, and of down.
 struct MlpFormats {
@@ -54,7 +57,11 @@ class Mlp {
   void forward(kernels::Backend& backend, const kernels::HalfInput& in, const StepBuffers& step) const;
 
  private:
+  /// Gates below mean + cutoff_ standard deviations of their row become 0, the others lose that much.
+  void forward_sparse(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
+
   bool is_gated_;
+  double cutoff_ = 0;  ///< 0: all gates count
   kernels::Activation activation_;
   Linear gate_, up_, down_;  ///< gate_ is absent if the MLP is not gated
 };

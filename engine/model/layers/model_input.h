@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/api/backend.h"
+#include "kernels/api/recurrent.h"
 
 namespace lathe::engine {
 
@@ -22,7 +23,9 @@ struct ModelInput {
   std::span<const std::int32_t> rope_rows;      ///< [M], rows of RopeTable, in the part that the row's sequence chose
   std::span<const std::int32_t> token_types{};  ///< [M], token type (segment) of each row, if the model has types
   std::span<const KvRows> kv_rows;              ///< indexed by KvStorage::group_of()
+  std::span<const KvRows> chunk_rows{};         ///< kv_rows for layers that see chunks, if the model has such layers
   std::span<const std::int32_t> logit_rows;     ///< rows that need logits
+  kernels::RecurrentBatch recurrent{};          ///< of recurrent layers: the slot of each sequence's states
 };
 
 }  // namespace lathe::engine

@@ -7,7 +7,9 @@
 namespace lathe::engine {
 namespace {
 
+/// Not where a constraint leaves nothing but the end.
 bool min_tokens_applies(const SampleInput& input) {
+  if (input.allowed != nullptr && input.allowed->must_end) return false;
   return static_cast<std::int64_t>(input.output_token_ids.size()) < input.params->min_tokens;
 }
 

@@ -117,6 +117,13 @@ struct Relu : PlainUp {
     return V::max(V::zero(), x);
   }
 };
+struct ReluSquared : PlainUp {
+  template <class V>
+  static typename V::Float of(typename V::Float x) {
+    const auto positive = V::max(V::zero(), x);
+    return V::mul(positive, positive);
+  }
+};
 struct ClampedSilu {
   template <class V>
   static typename V::Float of(typename V::Float x) {
@@ -169,6 +176,28 @@ template <class V>
 void soft_cap(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end) {
   const auto cap = V::set(args.parameter);
   map_rows<V>(args, row_begin, row_end, [&](auto x) { return V::mul(cap, Math<V>::tanh(V::div(x, cap))); });
+}
+
+template <class V>
+void scale_by_sigmoid(const SigmoidArgs& args, std::int64_t row_begin, std::int64_t row_end) {
+  const auto one = V::set(1.0F);
+  const auto scaled = [&](auto x, auto gate) { return V::div(x, V::add(one, Math<V>::exp(V::sub(V::zero(), gate)))); };
+  for (std::int64_t m = row_begin; m < row_end; ++m) {
+    float* const x = args.x + m * args.x_stride;
+    const float* const gate = args.gate + m * args.gate_stride;
+    if (args.width == 1) {
+      for_each_vector<V>(args.n_gates, [&](std::int64_t i, auto n) {
+        V::store_n(x + i, scaled(V::load_n(x + i, n), V::load_n(gate + i, n)), n);
+      });
+      continue;
+    }
+    for (std::int64_t g = 0; g < args.n_gates; ++g) {
+      float* const part = x + g * args.width;
+      const auto same = V::set(gate[g]);
+      for_each_vector<V>(args.width,
+                         [&](std::int64_t i, auto n) { V::store_n(part + i, scaled(V::load_n(part + i, n), same), n); });
+    }
+  }
 }
 
 template <class V>

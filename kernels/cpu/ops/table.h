@@ -7,6 +7,7 @@
 #include "kernels/cpu/ops/coded_linear.h"
 #include "kernels/cpu/ops/e4m3_linear.h"
 #include "kernels/cpu/ops/expanded_linear.h"
+#include "kernels/cpu/ops/recurrent.h"
 #include "kernels/cpu/ops/rowwise.h"
 #include "kernels/cpu/table/by_format.h"
 
@@ -81,10 +82,17 @@ consteval OpTable make_op_table() {
       .norm = {rms_norm<V>, layer_norm<V>},
       .rope = rope<V>,
       .add = add<V>,
-      .activate = {activate<V, Silu>, activate<V, Gelu>, activate<V, GeluTanh>, activate<V, Relu>, activate<V, ClampedSilu>},
+      .activate = {activate<V, Silu>, activate<V, Gelu>, activate<V, GeluTanh>, activate<V, Relu>, activate<V, ClampedSilu>, activate<V, ReluSquared>},
       .scale = scale<V>,
       .clamp = clamp<V>,
       .soft_cap = soft_cap<V>,
+      .scale_by_sigmoid = scale_by_sigmoid<V>,
+      .recurrent = {.causal_conv1d = causal_conv1d<V>,
+                    .l2_norm_heads = l2_norm_heads<V>,
+                    .norm_heads_gated = norm_heads_gated<V>,
+                    .multiply_by_sigmoid = multiply_by_sigmoid<V>,
+                    .multiply = multiply_rows<V>,
+                    .gated_delta_rule = gated_delta_rule<V>},
       .attend = attend<V>,
       .merge_attention = merge_attention<V>,
       .read_bytes = read_bytes<V>,

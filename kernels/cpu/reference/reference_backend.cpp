@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/reference/reference_ops.h"
+#include "kernels/cpu/reference/reference_recurrent.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
 #include "kernels/formats/tensor_codes.h"
@@ -40,7 +41,7 @@ class PlainExperts final : public PackedExperts {
   std::vector<MlpWeights> experts_;
 };
 
-class ReferenceBackend final : public Backend {
+class ReferenceBackend final : public Backend, public RecurrentBackend {
  public:
   const BackendInfo& info() const override { return info_; }
   Buffer allocate(std::size_t n_bytes) override { return allocate_host(n_bytes); }
@@ -164,9 +165,7 @@ class ReferenceBackend final : public Backend {
       }
     }
   }
-  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override {
-    for (std::int64_t m = 0; m < x.dim(0); ++m) scale(x.rows(m, 1), 1 / (1 + std::exp(-gate.row<float>(m)[0])));
-  }
+  void scale_by_sigmoid(const TensorView& x, const TensorView& gate) override { reference::scale_by_sigmoid(x, gate); }
 
   std::size_t kv_layer_bytes(const KvShape& shape) const override { return reference::kv_layer_bytes(shape); }
   void kv_write(const KvLayer& layer, const TensorView& k, const TensorView& v,
@@ -206,6 +205,8 @@ class ReferenceBackend final : public Backend {
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
     if (n > 0) body(0, n);
   }
+  RecurrentOperations& recurrent() override { return recurrent_; }
+  const RecurrentOperations& recurrent() const override { return recurrent_; }
 
  private:
   TensorView prepared_rows(const HalfInput& in) {
@@ -215,6 +216,7 @@ class ReferenceBackend final : public Backend {
     return in.normed;
   }
 
+  ReferenceRecurrent recurrent_;
   BackendInfo info_{.name = "reference", .isa = "scalar", .device = "one thread", .n_threads = 1};
 };
 

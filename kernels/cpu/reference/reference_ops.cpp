@@ -60,6 +60,7 @@ double activated(double x, Activation activation) {
       const double y = std::min<double>(x, kSwigluLimit);
       return y / (1 + std::exp(-kSwigluAlpha * y));
     }
+    case Activation::relu_squared: return x > 0 ? x * x : 0;
   }
   return x;
 }
@@ -95,6 +96,16 @@ void clamp(const TensorView& x, float limit) {
 
 void soft_cap(const TensorView& x, float cap) {
   map_all(x, [&](double number) { return cap * std::tanh(number / cap); });
+}
+
+void scale_by_sigmoid(const TensorView& x, const TensorView& gate) {
+  const std::int64_t width = x.dim(1) / gate.dim(1);
+  for (std::int64_t m = 0; m < x.dim(0); ++m) {
+    for (std::int64_t i = 0; i < x.dim(1); ++i) {
+      float& number = x.row<float>(m)[i];
+      number = static_cast<float>(number / (1 + std::exp(-static_cast<double>(gate.row<float>(m)[i / width]))));
+    }
+  }
 }
 
 void activate(const TensorView& x, Activation activation) {

@@ -20,6 +20,7 @@ void rope(const TensorView& x, int n_heads, int head_dim, int rotary_dim, std::s
 void scale(const TensorView& x, float factor);
 void clamp(const TensorView& x, float limit);
 void soft_cap(const TensorView& x, float cap);
+void scale_by_sigmoid(const TensorView& x, const TensorView& gate);
 /// x = activation(x).
 void activate(const TensorView& x, Activation activation);
 /// Applies the activation's change of `up`, the values that the gate is multiplied with, in place.

@@ -41,6 +41,17 @@ MapArgs map_args(const TensorView& x, float parameter) {
   return {.x = x.as<float>(), .x_stride = x.strides[0], .n = x.dim(1), .parameter = parameter};
 }
 
+SigmoidArgs sigmoid_args(const TensorView& x, const TensorView& gate) {
+  LATHE_CHECK(is_rows_of_f32(x) && is_rows_of_f32(gate) && x.dim(0) == gate.dim(0));
+  LATHE_CHECK(gate.dim(1) > 0 && x.dim(1) % gate.dim(1) == 0);
+  return {.x = x.as<float>(),
+          .x_stride = x.strides[0],
+          .gate = gate.as<float>(),
+          .gate_stride = gate.strides[0],
+          .n_gates = gate.dim(1),
+          .width = x.dim(1) / gate.dim(1)};
+}
+
 RopeArgs rope_args(const TensorView& x, int n_heads, std::span<const std::int32_t> positions, const RopeForm& form) {
   const std::int64_t head_dim = x.dim(1) / n_heads, rotary_dim = 2 * form.cos.dim(1);
   LATHE_CHECK(is_rows_of_f32(x) && x.dim(1) == n_heads * head_dim && rotary_dim <= head_dim);

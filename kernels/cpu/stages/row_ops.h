@@ -21,6 +21,8 @@ NormArgs norm_args(const TensorView& out, const TensorView& x, const TensorView&
 /// Arguments of: x += delta.
 ElementwiseArgs add_args(const TensorView& x, const TensorView& delta);
 MapArgs map_args(const TensorView& x, float parameter);
+/// Arguments of: each gate scales the same number of consecutive columns of x.
+SigmoidArgs sigmoid_args(const TensorView& x, const TensorView& gate);
 RopeArgs rope_args(const TensorView& x, int n_heads, std::span<const std::int32_t> positions, const RopeForm& form);
 
 /// Normalises each head of rows [begin, end) of x by itself.

@@ -80,7 +80,7 @@ struct LinearRange {
 // Sizes of the tables indexed by NormKind and Activation (kernels/api/backend.h, which is not compiled for an instruction
 // set).
 inline constexpr int kNormKinds = 2;
-inline constexpr int kActivations = 5;
+inline constexpr int kActivations = 6;
 
 // Constants of Activation::clamped_silu. Source: gpt-oss, torch/model.py.
 inline constexpr float kSwigluAlpha = 1.702F, kSwigluLimit = 7;
@@ -119,6 +119,16 @@ struct ElementwiseArgs {
   const float* up;
   std::int64_t in_stride;
   std::int64_t n;
+};
+
+/// x[m][c] /= 1 + exp(-gate[m][c / width]).
+struct SigmoidArgs {
+  float* x;
+  std::int64_t x_stride;
+  const float* gate;
+  std::int64_t gate_stride;
+  std::int64_t n_gates;
+  std::int64_t width;
 };
 
 /// Arguments of operations that change each value of some rows in place.
@@ -165,6 +175,82 @@ struct AttentionItem {
   float* partial;  ///< where the sums of these parts wait for a merge; null: the item has all parts and writes out
 };
 
+/// Channels of a causal convolution that one call takes, and most rows of its state.
+inline constexpr std::int64_t kConvChannels = 128;
+inline constexpr std::int64_t kMaxConvRows = 7;
+
+/// A causal convolution in place. state of an item: [taps - 1][n_channels], the oldest row first.
+struct ConvArgs {
+  float* x;
+  std::int64_t x_stride;
+  const float* weight;  ///< [taps][n_channels]
+  const float* bias;    ///< or null
+  std::int64_t n_channels;
+  std::int64_t taps;  ///< at least 2
+  bool applies_silu;
+};
+
+/// Consecutive rows of one sequence, and channels [channel_begin, channel_end), at most kConvChannels.
+struct ConvItem {
+  std::int64_t row;
+  std::int64_t n_rows;
+  std::int64_t channel_begin;
+  std::int64_t channel_end;
+  float* state;
+  bool is_fresh;  ///< the state is zeros, whatever the memory holds
+};
+
+/// Heads of rows [n_heads * head_dim] that are changed in place.
+struct HeadsArgs {
+  float* x;
+  std::int64_t x_stride;
+  const float* gate;  ///< or null
+  std::int64_t gate_stride;
+  const float* weight;  ///< [head_dim], or null
+  std::int64_t n_heads;
+  std::int64_t head_dim;
+  float eps;
+  float scale;
+};
+
+/// Columns of a head's matrix that one item updates: 4 vectors of AVX2. Rows of 128 keys are then 16 KB, half of the
+/// smallest L1 cache.
+inline constexpr std::int64_t kStateColumns = 32;
+
+/// The gated delta rule on q and k of length 1 (q divided by sqrt(key_dim)), and on gates [beta | exp(g)].
+struct DeltaArgs {
+  float* out;
+  std::int64_t out_stride;
+  const float* qkv;
+  std::int64_t qkv_stride;
+  const float* gates;
+  std::int64_t gates_stride;
+  std::int64_t n_key_heads;
+  std::int64_t n_heads;
+  std::int64_t key_dim;
+  std::int64_t value_dim;
+  bool is_tiled;
+};
+
+/// Consecutive rows of one sequence, and kStateColumns columns of one head, whose last ones may be beyond value_dim.
+struct DeltaItem {
+  std::int64_t row;
+  std::int64_t n_rows;
+  std::int64_t head;
+  std::int64_t column_begin;
+  float* state;  ///< [key_dim][kStateColumns]
+  bool is_fresh;
+};
+
+struct RecurrentOps {
+  void (*causal_conv1d)(const ConvArgs& args, const ConvItem& item);
+  void (*l2_norm_heads)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*norm_heads_gated)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*multiply_by_sigmoid)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*multiply)(const HeadsArgs& args, std::int64_t row_begin, std::int64_t row_end);  ///< with `gate`
+  void (*gated_delta_rule)(const DeltaArgs& args, const DeltaItem& item);
+};
+
 inline constexpr std::int64_t kWholeRows = 0;
 
 struct LinearOps {
@@ -189,6 +275,8 @@ struct OpTable {
   void (*scale)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*clamp)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
   void (*soft_cap)(const MapArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  void (*scale_by_sigmoid)(const SigmoidArgs& args, std::int64_t row_begin, std::int64_t row_end);
+  RecurrentOps recurrent;
   void (*attend)(const AttentionArgs& args, const AttentionItem& item, float* scratch);
   /// Writes the rows of an item that was divided. item.partial points to n_partials results: the first covers a run of
   /// parts, the others one part each, up to item.part_end.

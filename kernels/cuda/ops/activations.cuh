@@ -13,6 +13,7 @@ __device__ inline float activated(float x, Activation activation) {
     case Activation::gelu: return 0.5F * x * (1 + erff(x * 0.70710678118654752F));
     case Activation::gelu_tanh: return 0.5F * x * (1 + tanhf(0.79788456080286536F * (x + 0.044715F * x * x * x)));
     case Activation::relu: return fmaxf(x, 0);
+    case Activation::relu_squared: return fmaxf(x, 0) * fmaxf(x, 0);
     case Activation::clamped_silu: {
       const float y = fminf(x, kSwigluLimit);
       return y / (1 + expf(-kSwigluAlpha * y));

@@ -34,10 +34,12 @@ struct Scale {
   float factor;
   __device__ void operator()(float& x, std::int64_t, std::int64_t) const { x *= factor; }
 };
+/// Each gate scales `width` consecutive columns.
 struct ScaleBySigmoid {
   Rows gate;
-  __device__ void operator()(float& x, std::int64_t row, std::int64_t) const {
-    x *= 1 / (1 + expf(-gate.data[row * gate.stride]));
+  std::int64_t width;
+  __device__ void operator()(float& x, std::int64_t row, std::int64_t column) const {
+    x *= 1 / (1 + expf(-gate.data[row * gate.stride + column / width]));
   }
 };
 struct Clamp {
@@ -83,7 +85,9 @@ struct Embed {
 
 void add(Stream stream, const Rows& x, const Rows& delta) { for_numbers(stream, x, Add{delta}); }
 void scale(Stream stream, const Rows& x, float factor) { for_numbers(stream, x, Scale{factor}); }
-void scale_by_sigmoid(Stream stream, const Rows& x, const Rows& gate) { for_numbers(stream, x, ScaleBySigmoid{gate}); }
+void scale_by_sigmoid(Stream stream, const Rows& x, const Rows& gate) {
+  for_numbers(stream, x, ScaleBySigmoid{gate, x.n_columns / gate.n_columns});
+}
 void clamp(Stream stream, const Rows& x, float limit) { for_numbers(stream, x, Clamp{limit}); }
 void soft_cap(Stream stream, const Rows& x, float cap) { for_numbers(stream, x, SoftCap{cap}); }
 void fill(Stream stream, const Rows& x, float value) { for_numbers(stream, x, Fill{value}); }

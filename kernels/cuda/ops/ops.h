@@ -128,7 +128,7 @@ void norm(Stream stream, const Rows& out, const Rows& x, const Rows& delta, cons
 void norm_heads(Stream stream, const Rows& x, int n_heads, const NormRows& norm, bool has_own_weights);
 void add(Stream stream, const Rows& x, const Rows& delta);
 void scale(Stream stream, const Rows& x, float factor);
-/// x[row] /= 1 + exp(-gate[row]); gate [n_rows, 1].
+/// x[row][c] /= 1 + exp(-gate[row][c / w]); x [n_rows, g w], gate [n_rows, g].
 void scale_by_sigmoid(Stream stream, const Rows& x, const Rows& gate);
 void clamp(Stream stream, const Rows& x, float limit);
 void soft_cap(Stream stream, const Rows& x, float cap);

@@ -4,6 +4,9 @@
 #include <QTest>
 
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
+
+namespace bench_test {
 
 namespace {
 
@@ -176,5 +179,7 @@ void BenchTest::a_second_benchmark_is_not_helped_by_the_first() {
   QCOMPARE(harness.engine->snapshot()->counters.n_prefix_hits, std::uint64_t{0});
 }
 
-QTEST_GUILESS_MAIN(BenchTest)
+LATHE_TEST(BenchTest)
+
+}  // namespace bench_test
 #include "bench_test.moc"

@@ -6,7 +6,10 @@
 #include <QTest>
 
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace conversation_dataset_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -75,5 +78,7 @@ class ConversationDatasetTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ConversationDatasetTest)
+LATHE_TEST(ConversationDatasetTest)
+
+}  // namespace conversation_dataset_test
 #include "conversation_dataset_test.moc"

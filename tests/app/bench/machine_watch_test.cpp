@@ -8,7 +8,10 @@
 #include <QTest>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace machine_watch_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -162,5 +165,7 @@ class MachineWatchTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MachineWatchTest)
+LATHE_TEST(MachineWatchTest)
+
+}  // namespace machine_watch_test
 #include "machine_watch_test.moc"

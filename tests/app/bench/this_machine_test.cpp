@@ -4,7 +4,10 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace this_machine_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -39,5 +42,7 @@ class ThisMachineTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ThisMachineTest)
+LATHE_TEST(ThisMachineTest)
+
+}  // namespace this_machine_test
 #include "this_machine_test.moc"

@@ -5,6 +5,9 @@
 #include "app/api/chat_session.h"
 #include "app/workbench/request_log.h"
 #include "tests/support/fake_engine.h"
+#include "tests/support/test_class.h"
+
+namespace chat_reasoning_test {
 
 using namespace lathe;
 
@@ -86,5 +89,7 @@ class ChatReasoningTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChatReasoningTest)
+LATHE_TEST(ChatReasoningTest)
+
+}  // namespace chat_reasoning_test
 #include "chat_reasoning_test.moc"

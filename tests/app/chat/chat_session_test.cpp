@@ -7,6 +7,9 @@
 
 #include "app/workbench/request_log.h"
 #include "tests/support/fake_loader.h"
+#include "tests/support/test_class.h"
+
+namespace chat_session_test {
 
 namespace {
 
@@ -223,5 +226,7 @@ void ChatSessionTest::tokens_of_a_conversation_are_counted() {
   QCOMPARE(two, one + 6);
 }
 
-QTEST_GUILESS_MAIN(ChatSessionTest)
+LATHE_TEST(ChatSessionTest)
+
+}  // namespace chat_session_test
 #include "chat_session_test.moc"

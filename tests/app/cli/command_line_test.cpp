@@ -10,8 +10,11 @@
 #include "app/cli/option_flags.h"
 #include "kernels/api/backend.h"
 #include "tests/support/cli_run.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
+
+namespace command_line_test {
 
 namespace {
 
@@ -422,5 +425,7 @@ void CommandLineTest::S22_errors_are_one_line_without_control_characters() {
   QVERIFY(run.err.find('\x1b') == std::string::npos);
 }
 
-QTEST_GUILESS_MAIN(CommandLineTest)
+LATHE_TEST(CommandLineTest)
+
+}  // namespace command_line_test
 #include "command_line_test.moc"

@@ -8,7 +8,10 @@
 #include "tests/support/cli_run.h"
 #include "tests/support/german_locale.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace complete_command_test {
 
 namespace {
 
@@ -293,5 +296,7 @@ void CompleteCommandTest::what_is_loaded_is_named_with_its_details() {
   QVERIFY2(!has(none, "head in"), none.c_str());
 }
 
-QTEST_GUILESS_MAIN(CompleteCommandTest)
+LATHE_TEST(CompleteCommandTest)
+
+}  // namespace complete_command_test
 #include "complete_command_test.moc"

@@ -5,7 +5,10 @@
 #include "engine/api/json.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/encoder_folder.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace embed_command_test {
 
 using lathe::engine::Json;
 using namespace lathe::tests;
@@ -93,5 +96,7 @@ class EmbedCommandTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EmbedCommandTest)
+LATHE_TEST(EmbedCommandTest)
+
+}  // namespace embed_command_test
 #include "embed_command_test.moc"

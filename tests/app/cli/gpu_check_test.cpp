@@ -9,6 +9,9 @@
 
 #include "engine/api/json.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace gpu_check_test {
 
 namespace {
 
@@ -98,5 +101,7 @@ void GpuCheckTest::without_time_nothing_runs() {
   QVERIFY2(line_of(check, "bench").contains("no time is left"), qPrintable(check.out));
 }
 
-QTEST_GUILESS_MAIN(GpuCheckTest)
+LATHE_TEST(GpuCheckTest)
+
+}  // namespace gpu_check_test
 #include "gpu_check_test.moc"

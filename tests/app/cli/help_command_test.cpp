@@ -10,6 +10,9 @@
 #include "app/cli/terminal_table.h"
 #include "app/cli/wrapped_text.h"
 #include "tests/support/cli_run.h"
+#include "tests/support/test_class.h"
+
+namespace help_command_test {
 
 using namespace lathe::app;
 using lathe::tests::CliRun;
@@ -178,5 +181,7 @@ void HelpCommandTest::umlauts_are_one_column() {
   QCOMPARE(wrap("", 10).size(), std::size_t{1});
 }
 
-QTEST_GUILESS_MAIN(HelpCommandTest)
+LATHE_TEST(HelpCommandTest)
+
+}  // namespace help_command_test
 #include "help_command_test.moc"

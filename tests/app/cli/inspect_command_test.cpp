@@ -7,7 +7,10 @@
 #include "tests/support/cli_run.h"
 #include "tests/support/quantized_folders.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace inspect_command_test {
 
 namespace {
 
@@ -121,5 +124,7 @@ void InspectCommandTest::inspect_says_with_which_change_it_would_fit() {
   QVERIFY2(run.out.find("would fit with    --kv-cache-memory-bytes 0: ") != std::string::npos, run.out.c_str());
 }
 
-QTEST_GUILESS_MAIN(InspectCommandTest)
+LATHE_TEST(InspectCommandTest)
+
+}  // namespace inspect_command_test
 #include "inspect_command_test.moc"

@@ -6,7 +6,10 @@
 
 #include "tests/support/cli_run.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace knob_text_test {
 
 using lathe::app::knob_lines;
 using lathe::engine::Json;
@@ -67,5 +70,7 @@ class KnobTextTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(KnobTextTest)
+LATHE_TEST(KnobTextTest)
+
+}  // namespace knob_text_test
 #include "knob_text_test.moc"

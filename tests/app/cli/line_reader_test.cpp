@@ -5,6 +5,10 @@
 #include <QTest>
 #include <utility>
 
+#include "tests/support/test_class.h"
+
+namespace line_reader_test {
+
 namespace {
 
 using lathe::app::LineReader;
@@ -136,5 +140,7 @@ void LineReaderTest::an_interrupt_ends_the_waiting_for_the_rest() {
   QVERIFY(!reader.rest(1000).has_value());
 }
 
-QTEST_GUILESS_MAIN(LineReaderTest)
+LATHE_TEST(LineReaderTest)
+
+}  // namespace line_reader_test
 #include "line_reader_test.moc"

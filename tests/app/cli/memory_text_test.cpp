@@ -5,7 +5,10 @@
 #include <QTest>
 
 #include "tests/support/cli_run.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace memory_text_test {
 
 using lathe::engine::Json;
 using lathe::tests::CliRun;
@@ -106,5 +109,7 @@ class MemoryTextTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MemoryTextTest)
+LATHE_TEST(MemoryTextTest)
+
+}  // namespace memory_text_test
 #include "memory_text_test.moc"

@@ -8,7 +8,10 @@
 #include "engine/api/options.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace model_commands_test {
 
 namespace {
 
@@ -187,5 +190,7 @@ void ModelCommandsTest::chat_needs_a_template() {
   QVERIFY(run.err.find("chat template") != std::string::npos);
 }
 
-QTEST_GUILESS_MAIN(ModelCommandsTest)
+LATHE_TEST(ModelCommandsTest)
+
+}  // namespace model_commands_test
 #include "model_commands_test.moc"

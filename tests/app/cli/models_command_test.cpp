@@ -5,6 +5,9 @@
 #include "engine/api/json.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/model_stores.h"
+#include "tests/support/test_class.h"
+
+namespace models_command_test {
 
 namespace {
 
@@ -111,5 +114,7 @@ class ModelsCommandTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ModelsCommandTest)
+LATHE_TEST(ModelsCommandTest)
+
+}  // namespace models_command_test
 #include "models_command_test.moc"

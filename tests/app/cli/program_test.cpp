@@ -15,7 +15,10 @@
 
 #include "tests/support/http_client.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace program_test {
 
 namespace {
 
@@ -327,5 +330,7 @@ void ProgramTest::progress_is_not_drawn_where_there_is_no_terminal() {
   QCOMPARE(error.count('\n'), 1);
 }
 
-QTEST_GUILESS_MAIN(ProgramTest)
+LATHE_TEST(ProgramTest)
+
+}  // namespace program_test
 #include "program_test.moc"

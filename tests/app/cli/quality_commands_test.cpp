@@ -6,7 +6,10 @@
 
 #include "tests/support/cli_run.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace quality_commands_test {
 
 namespace {
 
@@ -281,5 +284,7 @@ class QualityCommandsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(QualityCommandsTest)
+LATHE_TEST(QualityCommandsTest)
+
+}  // namespace quality_commands_test
 #include "quality_commands_test.moc"

@@ -5,6 +5,10 @@
 #include <unistd.h>
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace stop_signals_test {
+
 namespace {
 
 using lathe::app::StopSignals;
@@ -86,5 +90,7 @@ void StopSignalsTest::afterwards_signals_are_as_before() {
   for (const int number : {SIGINT, SIGTERM}) QCOMPARE(sigismember(&after, number), sigismember(&before, number));
 }
 
-QTEST_GUILESS_MAIN(StopSignalsTest)
+LATHE_TEST(StopSignalsTest)
+
+}  // namespace stop_signals_test
 #include "stop_signals_test.moc"

@@ -8,7 +8,10 @@
 #include "app/api/sweep_plan.h"
 #include "app/cli/option_flags.h"
 #include "tests/support/cli_run.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace sweep_command_test {
 
 namespace {
 
@@ -248,5 +251,7 @@ class SweepCommandTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepCommandTest)
+LATHE_TEST(SweepCommandTest)
+
+}  // namespace sweep_command_test
 #include "sweep_command_test.moc"

@@ -4,8 +4,11 @@
 
 #include "tests/support/bpe_files.h"
 #include "tests/support/cli_run.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
 #include "tests/support/verify_has.h"
+
+namespace tokenizer_commands_test {
 
 using lathe::engine::Json;
 using lathe::tests::byte_level_file;
@@ -184,5 +187,7 @@ class TokenizerCommandsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenizerCommandsTest)
+LATHE_TEST(TokenizerCommandsTest)
+
+}  // namespace tokenizer_commands_test
 #include "tokenizer_commands_test.moc"

@@ -10,6 +10,9 @@
 #include <fstream>
 
 #include "app/api/history.h"
+#include "tests/support/test_class.h"
+
+namespace history_file_test {
 
 namespace {
 
@@ -248,5 +251,7 @@ void HistoryFileTest::an_empty_file_becomes_a_history() {
   QVERIFY(history->create_chat("t").has_value());
 }
 
-QTEST_GUILESS_MAIN(HistoryFileTest)
+LATHE_TEST(HistoryFileTest)
+
+}  // namespace history_file_test
 #include "history_file_test.moc"

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/support/test_class.h"
+
+namespace history_test {
+
 namespace {
 
 using lathe::app::ChatSummary;
@@ -320,5 +324,7 @@ void HistoryTest::calls_from_several_threads_do_not_mix() {
   QCOMPARE(history->messages(chat)->size(), std::size_t{100});
 }
 
-QTEST_GUILESS_MAIN(HistoryTest)
+LATHE_TEST(HistoryTest)
+
+}  // namespace history_test
 #include "history_test.moc"

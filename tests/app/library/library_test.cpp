@@ -9,6 +9,10 @@
 #include <fstream>
 #include <map>
 
+#include "tests/support/test_class.h"
+
+namespace library_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -288,5 +292,7 @@ void LibraryTest::resolve_says_what_it_knows() {
   QCOMPARE(resolved.error().where, std::string("unknown-model"));
 }
 
-QTEST_GUILESS_MAIN(LibraryTest)
+LATHE_TEST(LibraryTest)
+
+}  // namespace library_test
 #include "library_test.moc"

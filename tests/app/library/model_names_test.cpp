@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace model_names_test {
+
 namespace {
 
 using lathe::app::LibraryEntry;
@@ -99,5 +103,7 @@ class ModelNamesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ModelNamesTest)
+LATHE_TEST(ModelNamesTest)
+
+}  // namespace model_names_test
 #include "model_names_test.moc"

@@ -5,7 +5,10 @@
 
 #include "app/api/library.h"
 #include "tests/support/model_stores.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace model_stores_test {
 
 namespace {
 
@@ -170,5 +173,7 @@ class ModelStoresTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ModelStoresTest)
+LATHE_TEST(ModelStoresTest)
+
+}  // namespace model_stores_test
 #include "model_stores_test.moc"

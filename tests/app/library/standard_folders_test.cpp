@@ -4,6 +4,10 @@
 #include <QTest>
 #include <map>
 
+#include "tests/support/test_class.h"
+
+namespace standard_folders_test {
+
 namespace {
 
 using lathe::app::WatchedFolder;
@@ -65,5 +69,7 @@ class StandardFoldersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(StandardFoldersTest)
+LATHE_TEST(StandardFoldersTest)
+
+}  // namespace standard_folders_test
 #include "standard_folders_test.moc"

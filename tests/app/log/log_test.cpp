@@ -9,6 +9,9 @@
 #include <thread>
 
 #include "app/log/printable.h"
+#include "tests/support/test_class.h"
+
+namespace log_test {
 
 namespace {
 
@@ -209,5 +212,7 @@ void LogTest::printable_cuts_at_a_character() {
   QCOMPARE(printable("abc", 3), std::string("abc"));
 }
 
-QTEST_GUILESS_MAIN(LogTest)
+LATHE_TEST(LogTest)
+
+}  // namespace log_test
 #include "log_test.moc"

@@ -10,6 +10,9 @@
 #include <sstream>
 
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace manual_test {
 
 using namespace lathe::app;
 using lathe::tests::source_path;
@@ -213,5 +216,7 @@ void ManualTest::the_readme_is_short_and_its_files_exist() {
              std::string(page.name).c_str());
 }
 
-QTEST_GUILESS_MAIN(ManualTest)
+LATHE_TEST(ManualTest)
+
+}  // namespace manual_test
 #include "manual_test.moc"

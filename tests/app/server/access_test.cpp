@@ -5,6 +5,9 @@
 
 #include "app/server/dialect.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace access_test {
 
 using namespace lathe;
 using tests::HttpClient;
@@ -461,5 +464,7 @@ void AccessTest::refusals_stand_in_the_table_of_requests() {
   QCOMPARE(rows.front().route, "/v1/models");
 }
 
-QTEST_GUILESS_MAIN(AccessTest)
+LATHE_TEST(AccessTest)
+
+}  // namespace access_test
 #include "access_test.moc"

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names that the user lets into the Host header, and the words for those that are not.
+#include <unistd.h>
+
 #include <QtTest>
+#include <array>
 
 #include "app/server/access.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace allowed_hosts_test {
 
 using namespace lathe;
 using tests::HttpClient;
@@ -17,6 +23,15 @@ class AllowedHostsTest : public QObject {
   void S18_a_listed_name_has_any_port_data();
   void S18_a_listed_name_has_any_port();
   void S18_a_refused_host_is_told_what_would_let_it_in();
+  void names_of_the_machine_are_its_own();
+  void S18_the_key_opens_every_name();
+
+ private:
+  static int status_for(const ServerFixture& fixture, const std::string& host, const std::string& more = {}) {
+    HttpClient client(fixture.port());
+    client.send("GET /v1/models HTTP/1.1\r\nHost: " + host + "\r\n" + more + "\r\n");
+    return client.read_reply().status;
+  }
 };
 
 void AllowedHostsTest::S18_a_listed_name_has_any_port_data() {
@@ -79,5 +94,29 @@ void AllowedHostsTest::S18_a_refused_host_is_told_what_would_let_it_in() {
   }
 }
 
-QTEST_GUILESS_MAIN(AllowedHostsTest)
+void AllowedHostsTest::names_of_the_machine_are_its_own() {
+  const ServerFixture fixture;
+  std::array<char, 256> name{};
+  QCOMPARE(::gethostname(name.data(), name.size() - 1), 0);
+  const std::string machine = name.data(), port = ":" + std::to_string(fixture.port());
+  QCOMPARE(status_for(fixture, machine + port), 200);
+  QCOMPARE(status_for(fixture, machine + ".local" + port), 200);
+  QCOMPARE(status_for(fixture, machine + ".example" + port), 421);
+}
+
+/// A page that reaches the server by DNS rebinding does not know the key.
+void AllowedHostsTest::S18_the_key_opens_every_name() {
+  ServerFixture::Options options;
+  options.server.api_key = "sk-secret";
+  const ServerFixture fixture(options);
+  const std::string host = "host.docker.internal:1";
+  QCOMPARE(status_for(fixture, host, "Authorization: Bearer sk-secret\r\n"), 200);
+  QCOMPARE(status_for(fixture, host, "x-api-key: sk-secret\r\n"), 200);
+  QCOMPARE(status_for(fixture, host, "x-api-key: sk-secre\r\n"), 421);
+  QCOMPARE(status_for(fixture, host), 421);
+}
+
+LATHE_TEST(AllowedHostsTest)
+
+}  // namespace allowed_hosts_test
 #include "allowed_hosts_test.moc"

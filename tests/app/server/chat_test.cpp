@@ -3,6 +3,9 @@
 
 #include "tests/support/chat_stream.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace chat_test {
 
 using namespace lathe;
 using engine::Json;
@@ -258,5 +261,7 @@ void ChatTest::unknown_model_is_404() {
   QCOMPARE(reply.json()["error"]["code"], "model_not_found");
 }
 
-QTEST_GUILESS_MAIN(ChatTest)
+LATHE_TEST(ChatTest)
+
+}  // namespace chat_test
 #include "chat_test.moc"

@@ -3,6 +3,9 @@
 #include <limits>
 
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace completions_test {
 
 using namespace lathe;
 using engine::Json;
@@ -441,5 +444,7 @@ void CompletionsTest::a_failed_submit_of_several_leaves_none_running() {
   QVERIFY(fixture_->engine().wait_for_active(0));
 }
 
-QTEST_GUILESS_MAIN(CompletionsTest)
+LATHE_TEST(CompletionsTest)
+
+}  // namespace completions_test
 #include "completions_test.moc"

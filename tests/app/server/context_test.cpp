@@ -3,6 +3,9 @@
 #include <QtTest>
 
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace context_test {
 
 using namespace lathe;
 using engine::Json;
@@ -139,5 +142,7 @@ class ContextTest : public QObject {
   std::unique_ptr<ServerFixture> fixture_;
 };
 
-QTEST_GUILESS_MAIN(ContextTest)
+LATHE_TEST(ContextTest)
+
+}  // namespace context_test
 #include "context_test.moc"

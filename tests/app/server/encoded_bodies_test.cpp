@@ -4,6 +4,9 @@
 
 #include "tests/support/compressed.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace encoded_bodies_test {
 
 using namespace lathe;
 using tests::HttpClient;
@@ -127,5 +130,7 @@ class EncodedBodiesTest : public QObject {
   std::unique_ptr<ServerFixture> fixture_;
 };
 
-QTEST_GUILESS_MAIN(EncodedBodiesTest)
+LATHE_TEST(EncodedBodiesTest)
+
+}  // namespace encoded_bodies_test
 #include "encoded_bodies_test.moc"

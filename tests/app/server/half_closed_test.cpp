@@ -3,6 +3,9 @@
 #include <QtTest>
 
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace half_closed_test {
 
 using namespace lathe;
 using engine::Json;
@@ -185,5 +188,7 @@ class HalfClosedTest : public QObject {
   std::unique_ptr<ServerFixture> fixture_;
 };
 
-QTEST_GUILESS_MAIN(HalfClosedTest)
+LATHE_TEST(HalfClosedTest)
+
+}  // namespace half_closed_test
 #include "half_closed_test.moc"

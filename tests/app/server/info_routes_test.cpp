@@ -5,6 +5,9 @@
 #include "app/log/printable.h"
 #include "app/server/escape.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace info_routes_test {
 
 using namespace lathe;
 using engine::Json;
@@ -259,5 +262,7 @@ void InfoRoutesTest::S22_labels_are_bounded() {
   QCOMPARE(std::count(after.begin(), after.end(), '\n'), std::count(before.begin(), before.end(), '\n'));
 }
 
-QTEST_GUILESS_MAIN(InfoRoutesTest)
+LATHE_TEST(InfoRoutesTest)
+
+}  // namespace info_routes_test
 #include "info_routes_test.moc"

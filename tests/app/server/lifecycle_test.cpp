@@ -11,6 +11,9 @@
 #include "app/server/http/listener.h"
 #include "app/server/port_owner.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace lifecycle_test {
 
 using namespace lathe;
 using engine::ErrorCode;
@@ -274,5 +277,7 @@ void LifecycleTest::error_codes_map_to_statuses() {
   QVERIFY(app::is_temporary(429) && app::is_temporary(503) && !app::is_temporary(500));
 }
 
-QTEST_GUILESS_MAIN(LifecycleTest)
+LATHE_TEST(LifecycleTest)
+
+}  // namespace lifecycle_test
 #include "lifecycle_test.moc"

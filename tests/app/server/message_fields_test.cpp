@@ -5,6 +5,9 @@
 #include "app/server/known_fields.h"
 #include "app/server/request_fields.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace message_fields_test {
 
 using namespace lathe;
 using app::FieldFate;
@@ -106,5 +109,7 @@ class MessageFieldsTest : public QObject {
   std::unique_ptr<tests::ServerFixture> fixture_;
 };
 
-QTEST_GUILESS_MAIN(MessageFieldsTest)
+LATHE_TEST(MessageFieldsTest)
+
+}  // namespace message_fields_test
 #include "message_fields_test.moc"

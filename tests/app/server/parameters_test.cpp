@@ -3,6 +3,9 @@
 
 #include "tests/support/bad_bodies.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace parameters_test {
 
 using namespace lathe;
 using engine::Json;
@@ -291,20 +294,16 @@ void ParametersTest::S9_longest_prompt_that_fits_is_served() {
 }
 
 void ParametersTest::unserved_fields_are_refused_by_name() {
-  const std::pair<const char*, const char*> fields[] = {{"use_beam_search", "true"},
-                                                        {"suffix", "\"x\""},
-                                                        {"guided_json", "{\"type\":\"object\"}"},
-                                                        {"allowed_token_ids", "[1]"},
-                                                        {"truncate_prompt_tokens", "5"},
-                                                        {"priority", "1"},
-                                                        {"bad_words", "[\"x\"]"},
-                                                        {"length_penalty", "0.5"}};
+  const std::pair<const char*, const char*> fields[] = {
+      {"use_beam_search", "true"}, {"suffix", "\"x\""},      {"allowed_token_ids", "[1]"}, {"truncate_prompt_tokens", "5"},
+      {"priority", "1"},           {"bad_words", "[\"x\"]"}, {"length_penalty", "0.5"}};
   for (const auto& [name, value] : fields) {
     const HttpReply reply = post_with(name, value);
     QCOMPARE(reply.status, 400);
     QCOMPARE(reply.json()["error"]["param"], name);
   }
-  QCOMPARE(post_with("response_format", R"({"type":"json_object"})").status, 400);
+  QCOMPARE(post_with("response_format", R"({"type":"json_object"})").status, 200);
+  QCOMPARE(post_with("response_format", R"({"type":"xml"})").status, 400);
   QCOMPARE(post_with("response_format", R"({"type":"text"})").status, 200);
 }
 
@@ -322,5 +321,7 @@ void ParametersTest::after_every_refusal_the_next_request_is_served() {
   QVERIFY(fixture_->engine().wait_for_active(0));
 }
 
-QTEST_GUILESS_MAIN(ParametersTest)
+LATHE_TEST(ParametersTest)
+
+}  // namespace parameters_test
 #include "parameters_test.moc"

@@ -4,6 +4,9 @@
 
 #include "app/server/dialect.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace paths_test {
 
 using namespace lathe;
 using tests::HttpClient;
@@ -75,16 +78,20 @@ class PathsTest : public QObject {
     for (const app::Dialect* dialect : app::dialects()) {
       for (const app::Route& route : dialect->routes) {
         std::string path(route.path);
-        if (path.ends_with("/*")) path.replace(path.size() - 1, 1, "demo");
+        if (const std::size_t star = path.find('*'); star != path.npos) path.replace(star, 1, "demo");
         const bool posts = route.method == "POST";
-        const std::string body = posts ? R"({"prompt":"ab","tokens":[97],"messages":[{"role":"user","content":"ab"}]})" : "";
+        const char* text =
+            path == "/v1/responses"
+                ? R"({"input":"ab"})"
+                : R"({"prompt":"ab","tokens":[97],"stream":false,"messages":[{"role":"user","content":"ab"}]})";
+        const std::string body = posts ? text : "";
         const auto status_of = [&](const std::string& spelled) {
           HttpClient client(fixture->port());
           client.send(client.request(route.method, spelled, body));
           return client.read_reply().status;
         };
         const int plain = status_of(path);
-        QCOMPARE(plain, 200);
+        QCOMPARE(plain, path.starts_with("/v1/responses/") ? 404 : 200);  // no response is stored
         std::string doubled = path;
         for (std::size_t at = 0; (at = doubled.find('/', at)) != doubled.npos; at += 2) doubled.insert(at, "/");
         for (const std::string& spelled : {path + "/", path + "//", "/" + path, doubled, path + "/?x=1", path + "?x=/"}) {
@@ -95,21 +102,28 @@ class PathsTest : public QObject {
     QCOMPARE(fixture->leftovers(), std::string());
   }
 
+  void routes_answer_with_and_without_v1() {
+    const auto fixture = serving("demo");
+    for (const char* path : {"/models", "/v1/v1/models", "/models/demo", "/v1/health", "/v1/version", "/v1/metrics"}) {
+      QCOMPARE(HttpClient(fixture->port()).get(path).status, 200);
+    }
+    const engine::Json chat = tests::chat_body("a", {{"model", "demo"}});
+    QCOMPARE(HttpClient(fixture->port()).post("/chat/completions", chat).json()["object"], "chat.completion");
+    QCOMPARE(HttpClient(fixture->port()).post("/messages", chat).json()["type"], "message");
+    const HttpReply wrong_method = HttpClient(fixture->port()).get("/chat/completions");
+    QCOMPARE(wrong_method.status, 405);
+    QVERIFY(wrong_method.field("Allow").find("POST") != std::string::npos);
+  }
+
   void a_wrong_path_names_the_nearest_route_data() {
     QTest::addColumn<QByteArray>("path");
     QTest::addColumn<QByteArray>("named");
     const auto row = [](const char* path, const char* named) {
       QTest::newRow(path) << QByteArray(path) << QByteArray(named);
     };
-    row("/models", "did you mean /v1/models?");
-    row("/v1/v1/models", "did you mean /v1/models?");
-    row("/completions", "did you mean /v1/completions?");
-    row("/chat/completions", "did you mean /v1/chat/completions?");
-    row("/v1/v1/chat/completions", "did you mean /v1/chat/completions?");
     row("/api/v1/models/", "did you mean /v1/models?");
-    row("/v1/tokenize", "did you mean /tokenize?");
-    row("/v1/health", "did you mean /health?");
-    row("/", "there is no / here");
+    row("/v1/v1/v1/models", "did you mean /v1/models?");
+    row("/nothing", "there is no /nothing here");
     row("/v2/nothing", "there is no /v2/nothing here");
   }
   void a_wrong_path_names_the_nearest_route() {
@@ -137,5 +151,7 @@ class PathsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PathsTest)
+LATHE_TEST(PathsTest)
+
+}  // namespace paths_test
 #include "paths_test.moc"

@@ -9,6 +9,9 @@
 #include "tests/support/bad_bodies.h"
 #include "tests/support/fake_loader.h"
 #include "tests/support/http_client.h"
+#include "tests/support/test_class.h"
+
+namespace real_loop_test {
 
 using namespace lathe;
 using engine::Json;
@@ -244,5 +247,7 @@ void RealLoopTest::D5_a_witness_is_untouched_by_bad_requests() {
   QCOMPARE(witness_text(server.port()), golden);
 }
 
-QTEST_GUILESS_MAIN(RealLoopTest)
+LATHE_TEST(RealLoopTest)
+
+}  // namespace real_loop_test
 #include "real_loop_test.moc"

@@ -4,6 +4,9 @@
 
 #include "tests/support/chat_stream.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace reasoning_test {
 
 using namespace lathe;
 using engine::Json;
@@ -191,5 +194,7 @@ class ReasoningTest : public QObject {
   std::unique_ptr<tests::ServerFixture> fixture_;
 };
 
-QTEST_GUILESS_MAIN(ReasoningTest)
+LATHE_TEST(ReasoningTest)
+
+}  // namespace reasoning_test
 #include "reasoning_test.moc"

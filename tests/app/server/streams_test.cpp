@@ -3,6 +3,9 @@
 #include <thread>
 
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace streams_test {
 
 using namespace lathe;
 using engine::Json;
@@ -431,5 +434,7 @@ void StreamsTest::many_streams_at_once_are_each_complete() {
   QVERIFY(fixture_->engine().wait_for_active(0));
 }
 
-QTEST_GUILESS_MAIN(StreamsTest)
+LATHE_TEST(StreamsTest)
+
+}  // namespace streams_test
 #include "streams_test.moc"

@@ -2,9 +2,12 @@
 // Switches of thinking in the spellings of several servers: obeyed, refused by name, or warned of.
 #include <QtTest>
 
-#include "app/server/dialects/openai/template_variables.h"
+#include "app/server/generate/template_variables.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace thinking_test {
 
 using namespace lathe;
 using engine::Json;
@@ -237,8 +240,10 @@ void ThinkingTest::variables_of_a_template_are_found_data() {
 
 void ThinkingTest::variables_of_a_template_are_found() {
   QFETCH(bool, found);
-  QCOMPARE(app::openai::reads_variable(QTest::currentDataTag(), "thinking"), found);
+  QCOMPARE(app::reads_variable(QTest::currentDataTag(), "thinking"), found);
 }
 
-QTEST_GUILESS_MAIN(ThinkingTest)
+LATHE_TEST(ThinkingTest)
+
+}  // namespace thinking_test
 #include "thinking_test.moc"

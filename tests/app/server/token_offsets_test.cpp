@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Offsets of a prompt's tokens in its text, with vocabularies that add a space before a text and that do not.
-#include "app/server/dialects/openai/token_offsets.h"
+#include "app/server/generate/token_offsets.h"
 
 #include <QtTest>
 
 #include "tests/support/byte_tokenizer.h"
+#include "tests/support/test_class.h"
+
+namespace token_offsets_test {
 
 using namespace lathe;
-using app::openai::token_offsets;
-using app::openai::TokenOffset;
+using app::token_offsets;
+using app::TokenOffset;
 
 namespace {
 
@@ -79,5 +82,7 @@ class TokenOffsetsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenOffsetsTest)
+LATHE_TEST(TokenOffsetsTest)
+
+}  // namespace token_offsets_test
 #include "token_offsets_test.moc"

@@ -4,7 +4,10 @@
 #include <QRegularExpression>
 #include <QtTest>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tool_chats.h"
+
+namespace tool_answers_test {
 
 using namespace lathe;
 using engine::Json;
@@ -152,5 +155,7 @@ void ToolAnswersTest::types_of_arguments_are_those_of_the_schema() {
   QCOMPARE(Json::parse(call["function"]["arguments"].get<std::string>()), Json({{"code", "007"}, {"none", nullptr}}));
 }
 
-QTEST_GUILESS_MAIN(ToolAnswersTest)
+LATHE_TEST(ToolAnswersTest)
+
+}  // namespace tool_answers_test
 #include "tool_answers_test.moc"

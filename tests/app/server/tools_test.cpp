@@ -3,7 +3,10 @@
 #include <QtTest>
 #include <set>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tool_chats.h"
+
+namespace tools_test {
 
 using namespace lathe;
 using engine::Json;
@@ -374,5 +377,7 @@ void ToolsTest::completions_refuse_tools() {
   QCOMPARE(reply.json()["error"]["param"], "tools");
 }
 
-QTEST_GUILESS_MAIN(ToolsTest)
+LATHE_TEST(ToolsTest)
+
+}  // namespace tools_test
 #include "tools_test.moc"

@@ -10,6 +10,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/test_class.h"
+
+namespace atomic_file_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,5 +106,7 @@ void AtomicFileTest::U2_a_kill_leaves_a_whole_file() {
   }
 }
 
-QTEST_GUILESS_MAIN(AtomicFileTest)
+LATHE_TEST(AtomicFileTest)
+
+}  // namespace atomic_file_test
 #include "atomic_file_test.moc"

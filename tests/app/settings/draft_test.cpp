@@ -7,6 +7,9 @@
 #include <fstream>
 
 #include "app/api/settings.h"
+#include "tests/support/test_class.h"
+
+namespace draft_test {
 
 namespace fs = std::filesystem;
 using namespace lathe;
@@ -100,5 +103,7 @@ class DraftTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DraftTest)
+LATHE_TEST(DraftTest)
+
+}  // namespace draft_test
 #include "draft_test.moc"

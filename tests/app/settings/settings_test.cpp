@@ -10,6 +10,9 @@
 #include <sstream>
 
 #include "tests/support/german_locale.h"
+#include "tests/support/test_class.h"
+
+namespace settings_test {
 
 namespace {
 
@@ -364,5 +367,7 @@ void SettingsTest::U6_numbers_do_not_follow_the_locale() {
   QCOMPARE(open_settings(folder.path)->get("model/x").get<double>(), 1234567.5);
 }
 
-QTEST_GUILESS_MAIN(SettingsTest)
+LATHE_TEST(SettingsTest)
+
+}  // namespace settings_test
 #include "settings_test.moc"

@@ -7,11 +7,14 @@
 #include "app/api/sweep_plan.h"
 #include "app/bench/sweep/plan/sampling_json.h"
 #include "app/cli/option_flags.h"
-#include "app/server/dialects/openai/common_fields.h"
+#include "app/server/generate/common_fields.h"
 #include "app/server/known_fields.h"
 #include "app/server/request_body.h"
 #include "tests/support/sampling_table.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace sampling_table_test {
 
 using namespace lathe;
 using engine::Json;
@@ -45,7 +48,7 @@ struct CommandLine {
 struct Wire {
   Wire(const Json& json, SamplingTable table) : body(app::RequestBody::read(engine::dump_json(json)).value()) {
     app::RequestFields reader = body.reader();
-    params = app::openai::read_common_fields(reader, {}, table).sampling;
+    params = app::read_common_fields(reader, {}, table).sampling;
     app::warn_of_unread_fields(reader, app::known_fields(table));
     verdict = reader.verdict();
     warnings = reader.warnings();
@@ -162,5 +165,7 @@ void SamplingTableTest::one_row_less_is_nothing() {
   VERIFY_HAS(message_of(app::sweep_plan_from(all, table)), "there is no option \"" + parameter + "\"");
 }
 
-QTEST_GUILESS_MAIN(SamplingTableTest)
+LATHE_TEST(SamplingTableTest)
+
+}  // namespace sampling_table_test
 #include "sampling_table_test.moc"

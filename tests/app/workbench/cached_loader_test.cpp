@@ -9,7 +9,10 @@
 #include "app/api/workbench.h"
 #include "engine/api/json.h"
 #include "tests/support/cli_run.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace cached_loader_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -99,5 +102,7 @@ class CachedLoaderTest : public QObject {
   std::string err_;
 };
 
-QTEST_GUILESS_MAIN(CachedLoaderTest)
+LATHE_TEST(CachedLoaderTest)
+
+}  // namespace cached_loader_test
 #include "cached_loader_test.moc"

@@ -8,6 +8,10 @@
 #include <array>
 #include <string_view>
 
+#include "tests/support/test_class.h"
+
+namespace end_watch_test {
+
 namespace {
 
 using lathe::app::EndWatch;
@@ -60,7 +64,7 @@ int live(std::string_view name) {
 /// The exit status of this program, started anew for the life of that name; -1 when a signal ended it.
 int exit_code_of(const char* name) {
   QProcess child;
-  child.start(QCoreApplication::applicationFilePath(), {QStringLiteral("--live"), QString::fromLatin1(name)});
+  child.start(QCoreApplication::applicationFilePath(), {QStringLiteral("end_watch_test"), QStringLiteral("--live"), QString::fromLatin1(name)});
   child.waitForFinished(-1);
   return child.exitStatus() == QProcess::NormalExit ? child.exitCode() : -1;
 }
@@ -77,11 +81,10 @@ class EndWatchTest : public QObject {
   void without_begin_it_does_nothing() { QCOMPARE(exit_code_of("never begins"), 1); }
 };
 
-int main(int argc, char** argv) {
+int run_test(int argc, char** argv) {
   if (argc == 3 && argv[1] == std::string_view("--live")) return live(argv[2]);
-  QCoreApplication app(argc, argv);
-  EndWatchTest test;
-  return QTest::qExec(&test, argc, argv);
+  return lathe::tests::run_class<QCoreApplication, EndWatchTest>(argc, argv);
 }
 
+}  // namespace end_watch_test
 #include "end_watch_test.moc"

@@ -10,6 +10,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/test_class.h"
+
+namespace home_folder_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,5 +119,7 @@ void HomeFolderTest::U3_a_user_without_a_home_is_told_where_files_lie() {
   qunsetenv("TMPDIR");
 }
 
-QTEST_GUILESS_MAIN(HomeFolderTest)
+LATHE_TEST(HomeFolderTest)
+
+}  // namespace home_folder_test
 #include "home_folder_test.moc"

@@ -8,6 +8,9 @@
 #include <thread>
 
 #include "tests/support/fake_loader.h"
+#include "tests/support/test_class.h"
+
+namespace model_slot_test {
 
 namespace {
 
@@ -315,5 +318,7 @@ void ModelSlotTest::E10_fifty_swaps_under_load_leave_one_engine() {
   QCOMPARE(bench.script->n_alive.load(), 0);
 }
 
-QTEST_GUILESS_MAIN(ModelSlotTest)
+LATHE_TEST(ModelSlotTest)
+
+}  // namespace model_slot_test
 #include "model_slot_test.moc"

@@ -7,6 +7,10 @@
 #include <QTest>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
+
+namespace paths_test {
+
 using lathe::app::make_paths;
 using lathe::app::Paths;
 
@@ -115,5 +119,7 @@ void PathsTest::resources_that_do_not_exist_are_empty() {
 
 void PathsTest::resources_of_the_source_tree_are_found() { QVERIFY(make_paths("").resources.ends_with("/resources")); }
 
-QTEST_GUILESS_MAIN(PathsTest)
+LATHE_TEST(PathsTest)
+
+}  // namespace paths_test
 #include "paths_test.moc"

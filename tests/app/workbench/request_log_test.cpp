@@ -7,6 +7,9 @@
 #include <thread>
 
 #include "tests/support/fake_loader.h"
+#include "tests/support/test_class.h"
+
+namespace request_log_test {
 
 namespace {
 
@@ -291,5 +294,7 @@ void RequestLogTest::writers_and_readers_may_meet() {
   for (const RequestRecord& record : records) QVERIFY(has(record, SchedulerEventKind::finished));
 }
 
-QTEST_GUILESS_MAIN(RequestLogTest)
+LATHE_TEST(RequestLogTest)
+
+}  // namespace request_log_test
 #include "request_log_test.moc"

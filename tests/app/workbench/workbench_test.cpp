@@ -10,6 +10,9 @@
 #include <thread>
 
 #include "tests/support/fake_loader.h"
+#include "tests/support/test_class.h"
+
+namespace workbench_test {
 
 namespace {
 
@@ -190,5 +193,7 @@ void WorkbenchTest::the_version_is_three_numbers() {
   QCOMPARE(std::count(version.begin(), version.end(), '.'), 2);
 }
 
-QTEST_GUILESS_MAIN(WorkbenchTest)
+LATHE_TEST(WorkbenchTest)
+
+}  // namespace workbench_test
 #include "workbench_test.moc"

@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace checked_math_test {
+
 using lathe::engine::checked_product;
 
 class CheckedMathTest : public QObject {
@@ -24,5 +28,7 @@ class CheckedMathTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CheckedMathTest)
+LATHE_TEST(CheckedMathTest)
+
+}  // namespace checked_math_test
 #include "checked_math_test.moc"

@@ -6,7 +6,10 @@
 #include <QTest>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace free_memory_test {
 
 using lathe::engine::free_memory_bytes;
 
@@ -116,5 +119,7 @@ void FreeMemoryTest::used_up_group_leaves_nothing() {
   QCOMPARE(*system.free(), 0);
 }
 
-QTEST_GUILESS_MAIN(FreeMemoryTest)
+LATHE_TEST(FreeMemoryTest)
+
+}  // namespace free_memory_test
 #include "free_memory_test.moc"

@@ -5,6 +5,9 @@
 #include <array>
 
 #include "engine/base/histogram.h"
+#include "tests/support/test_class.h"
+
+namespace histogram_test {
 
 using lathe::engine::Histogram;
 
@@ -63,5 +66,7 @@ void HistogramTest::quantiles_are_linear_inside_a_bucket() {
   QCOMPARE(histogram.quantile(5.0 / 9), 3.0);
 }
 
-QTEST_GUILESS_MAIN(HistogramTest)
+LATHE_TEST(HistogramTest)
+
+}  // namespace histogram_test
 #include "histogram_test.moc"

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/test_class.h"
+
+namespace json_test {
+
 using lathe::engine::dump_json;
 using lathe::engine::ErrorCode;
 using lathe::engine::Json;
@@ -143,6 +147,9 @@ class JsonTest : public QObject {
     row("-1E+400", -kInfinity);
     row("9e308", kInfinity);
     row("\xEF\xBB\xBF 1.5", 1.5);
+    row(R"({"__float__": "Infinity"})", kInfinity);
+    row(R"({"__float__": "-Infinity"})", -kInfinity);
+    row(R"({"__float__": "NaN"})", std::numeric_limits<double>::quiet_NaN());
     row("1000000000000000019884624838656", 1e30);
     row("1e-400", 0);
     row("0.0", 0);
@@ -156,6 +163,16 @@ class JsonTest : public QObject {
     QVERIFY2(json.has_value(), json ? "" : json.error().message.c_str());
     const double got = json->get<double>();
     QVERIFY(std::isnan(value) ? std::isnan(got) : got == value);
+  }
+  void an_object_that_only_looks_like_a_number_stays_one() {
+    for (const char* text : {R"({"__float__": "1.5"})", R"({"__float__": "infinite"})", R"({"__float__": 3})",
+                             R"({"__float__": "NaN", "more": 1})", R"({"float": "NaN"})"}) {
+      const auto json = parse_python_json(text, "x");
+      QVERIFY2(json.has_value() && json->is_object(), text);
+    }
+    QVERIFY(parse_json(R"({"__float__": "NaN"})", "x")->is_object());
+    const auto listed = parse_python_json(R"({"time_step_limit": [0.0, {"__float__": "Infinity"}]})", "x");
+    QVERIFY(std::isinf(listed->at("time_step_limit").at(1).get<double>()));
   }
   void a_number_of_400_digits_is_infinite_and_one_below_all_is_none() {
     QVERIFY(std::isinf(parse_python_json("1" + std::string(400, '0'), "x")->get<double>()));
@@ -218,5 +235,7 @@ class JsonTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(JsonTest)
+LATHE_TEST(JsonTest)
+
+}  // namespace json_test
 #include "json_test.moc"

@@ -5,6 +5,9 @@
 #include <thread>
 
 #include "engine/base/latest_value.h"
+#include "tests/support/test_class.h"
+
+namespace latest_value_test {
 
 using lathe::engine::LatestValue;
 
@@ -50,5 +53,7 @@ void LatestValueTest::readers_never_see_time_go_back() {
   }
 }
 
-QTEST_GUILESS_MAIN(LatestValueTest)
+LATHE_TEST(LatestValueTest)
+
+}  // namespace latest_value_test
 #include "latest_value_test.moc"

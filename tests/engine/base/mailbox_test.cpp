@@ -6,6 +6,9 @@
 #include <thread>
 
 #include "engine/base/mailbox.h"
+#include "tests/support/test_class.h"
+
+namespace mailbox_test {
 
 using lathe::engine::Mailbox;
 
@@ -118,5 +121,7 @@ void MailboxTest::many_senders_lose_nothing() {
   for (int i = 0; i < kSenders * kEach; ++i) QCOMPARE(out[static_cast<std::size_t>(i)], i);
 }
 
-QTEST_GUILESS_MAIN(MailboxTest)
+LATHE_TEST(MailboxTest)
+
+}  // namespace mailbox_test
 #include "mailbox_test.moc"

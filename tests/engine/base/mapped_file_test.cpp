@@ -7,7 +7,10 @@
 #include <QTest>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace mapped_file_test {
 
 using lathe::engine::MappedFile;
 
@@ -82,5 +85,7 @@ void MappedFileTest::advice_takes_any_part() {
   }
 }
 
-QTEST_GUILESS_MAIN(MappedFileTest)
+LATHE_TEST(MappedFileTest)
+
+}  // namespace mapped_file_test
 #include "mapped_file_test.moc"

@@ -17,6 +17,10 @@
 
 #include <fcntl.h>
 
+#include "tests/support/test_class.h"
+
+namespace resident_memory_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -130,5 +134,7 @@ class ResidentMemoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ResidentMemoryTest)
+LATHE_TEST(ResidentMemoryTest)
+
+}  // namespace resident_memory_test
 #include "resident_memory_test.moc"

@@ -7,6 +7,10 @@
 #include <QTest>
 #include <fstream>
 
+#include "tests/support/test_class.h"
+
+namespace text_file_test {
+
 using namespace lathe::engine;
 
 class TextFileTest : public QObject {
@@ -43,5 +47,7 @@ class TextFileTest : public QObject {
   QTemporaryDir folder_;
 };
 
-QTEST_GUILESS_MAIN(TextFileTest)
+LATHE_TEST(TextFileTest)
+
+}  // namespace text_file_test
 #include "text_file_test.moc"

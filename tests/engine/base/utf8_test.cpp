@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace utf8_test {
+
 using namespace lathe::engine;
 
 class Utf8Test : public QObject {
@@ -64,5 +68,7 @@ class Utf8Test : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(Utf8Test)
+LATHE_TEST(Utf8Test)
+
+}  // namespace utf8_test
 #include "utf8_test.moc"

@@ -5,6 +5,9 @@
 #include <random>
 
 #include "engine/cache/block_pool.h"
+#include "tests/support/test_class.h"
+
+namespace block_pool_test {
 
 using lathe::engine::BlockPool;
 
@@ -154,5 +157,7 @@ void BlockPoolTest::the_counts_add_up_under_random_traffic() {
   QCOMPARE(pool.n_available(), 32);
 }
 
-QTEST_GUILESS_MAIN(BlockPoolTest)
+LATHE_TEST(BlockPoolTest)
+
+}  // namespace block_pool_test
 #include "block_pool_test.moc"

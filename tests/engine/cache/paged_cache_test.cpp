@@ -3,7 +3,10 @@
 #include <QtTest>
 
 #include "engine/cache/paged_cache.h"
+#include "tests/support/test_class.h"
 #include "tests/support/token_ids.h"
+
+namespace paged_cache_test {
 
 using namespace lathe::engine;
 using lathe::tests::count_from;
@@ -38,6 +41,7 @@ class PagedCacheTest : public QObject {
   void without_sharing_nothing_is_found();
   void a_contiguous_table_has_numbers_in_a_row();
   void evictions_are_counted_once();
+  void a_table_has_a_slot_of_states_until_its_release();
 };
 
 void PagedCacheTest::a_table_grows_by_whole_blocks() {
@@ -171,5 +175,31 @@ void PagedCacheTest::evictions_are_counted_once() {
   QCOMPARE(cache.take_n_evicted(), 0);
 }
 
-QTEST_GUILESS_MAIN(PagedCacheTest)
+void PagedCacheTest::a_table_has_a_slot_of_states_until_its_release() {
+  PagedCache cache(8, 4, false, 0, {}, 2);
+  BlockTable first, second, third;
+  cache.take_state_slot(first);
+  cache.take_state_slot(second);
+  QCOMPARE(first.state_slot, 0);
+  QCOMPARE(second.state_slot, 1);
+  QCOMPARE(cache.state_slots().n_used(), 2);
+  QVERIFY(cache.grow(first, 5));
+  cache.release(first);
+  QCOMPARE(first.state_slot, -1);
+  QCOMPARE(cache.state_slots().n_used(), 1);
+  cache.take_state_slot(third);
+  QCOMPARE(third.state_slot, 0);
+  cache.release(second);
+  cache.release(third);
+  QCOMPARE(cache.state_slots().n_used(), 0);
+  // Models without recurrent layers have none.
+  PagedCache plain(8, 4, true);
+  plain.take_state_slot(first);
+  QCOMPARE(first.state_slot, -1);
+  plain.release(first);
+}
+
+LATHE_TEST(PagedCacheTest)
+
+}  // namespace paged_cache_test
 #include "paged_cache_test.moc"

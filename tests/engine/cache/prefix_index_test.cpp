@@ -5,6 +5,9 @@
 #include <random>
 
 #include "engine/cache/prefix_index.h"
+#include "tests/support/test_class.h"
+
+namespace prefix_index_test {
 
 using namespace lathe::engine;
 
@@ -104,5 +107,7 @@ void PrefixIndexTest::erasing_in_any_order_keeps_the_rest() {
   QCOMPARE(index.size(), static_cast<int>(std::count(in.begin(), in.end(), true)));
 }
 
-QTEST_GUILESS_MAIN(PrefixIndexTest)
+LATHE_TEST(PrefixIndexTest)
+
+}  // namespace prefix_index_test
 #include "prefix_index_test.moc"

@@ -4,7 +4,10 @@
 #include <QTest>
 
 #include "engine/cache/paged_cache.h"
+#include "tests/support/test_class.h"
 #include "tests/support/token_ids.h"
+
+namespace window_group_test {
 
 using namespace lathe::engine;
 using lathe::tests::count_from;
@@ -281,5 +284,7 @@ void WindowGroupTest::without_sharing_nothing_is_found() {
   cache.release(table);
 }
 
-QTEST_GUILESS_MAIN(WindowGroupTest)
+LATHE_TEST(WindowGroupTest)
+
+}  // namespace window_group_test
 #include "window_group_test.moc"

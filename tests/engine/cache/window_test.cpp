@@ -4,7 +4,10 @@
 
 #include "engine/cache/cache_occupancy.h"
 #include "engine/cache/paged_cache.h"
+#include "tests/support/test_class.h"
 #include "tests/support/token_ids.h"
+
+namespace window_test {
 
 using namespace lathe::engine;
 using lathe::tests::count_from;
@@ -169,5 +172,7 @@ void WindowTest::room_counts_what_is_held() {
   QCOMPARE(room.n_unfilled, 2);
 }
 
-QTEST_GUILESS_MAIN(WindowTest)
+LATHE_TEST(WindowTest)
+
+}  // namespace window_test
 #include "window_test.moc"

@@ -11,9 +11,12 @@
 #include "kernels/api/backend.h"
 #include "tests/support/gguf_copy.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
 #include "tests/support/written_families.h"
+
+namespace embedder_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -194,5 +197,7 @@ class EmbedderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EmbedderTest)
+LATHE_TEST(EmbedderTest)
+
+}  // namespace embedder_test
 #include "embedder_test.moc"

@@ -12,7 +12,10 @@
 #include "engine/api/tokenizer.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace evaluate_test {
 
 using namespace lathe;
 using engine::EngineOptions;
@@ -235,5 +238,7 @@ class EvaluateTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EvaluateTest)
+LATHE_TEST(EvaluateTest)
+
+}  // namespace evaluate_test
 #include "evaluate_test.moc"

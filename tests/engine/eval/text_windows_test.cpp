@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace text_windows_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -55,5 +59,7 @@ class TextWindowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TextWindowsTest)
+LATHE_TEST(TextWindowsTest)
+
+}  // namespace text_windows_test
 #include "text_windows_test.moc"

@@ -9,7 +9,10 @@
 #include "tests/support/fake_cuda/fake_device.h"
 #include "tests/support/random_model.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace decoder_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -350,5 +353,7 @@ class DecoderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DecoderTest)
+LATHE_TEST(DecoderTest)
+
+}  // namespace decoder_test
 #include "decoder_test.moc"

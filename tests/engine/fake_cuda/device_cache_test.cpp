@@ -13,7 +13,10 @@
 #include "tests/support/random_model.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
+
+namespace device_cache_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -223,5 +226,7 @@ class DeviceCacheTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DeviceCacheTest)
+LATHE_TEST(DeviceCacheTest)
+
+}  // namespace device_cache_test
 #include "device_cache_test.moc"

@@ -3,10 +3,15 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/serve/memory_plan.h"
+#include "engine/serve/opened_model.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/support/fake_cuda/fake_device.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/written_families.h"
+
+namespace families_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -71,6 +76,7 @@ class FamiliesTest : public QObject {
     QTest::addColumn<bool>("is_hopper");
     QTest::addColumn<QString>("family");
     for (const std::string& name : family_names()) {
+      if (needs_recurrent_operations(name)) continue;  // refused, below
       for (const bool is_hopper : {true, false})
         QTest::newRow((name + (is_hopper ? "" : ", without wgmma")).c_str()) << is_hopper << QString::fromStdString(name);
     }
@@ -94,7 +100,27 @@ class FamiliesTest : public QObject {
       QVERIFY2(error <= (dtype == Dtype::f32 ? 1e-4 : 4e-2), std::to_string(error).c_str());
     }
   }
+
+  void recurrent_layers_are_refused_by_their_name() {
+    FakeDevice::instance().begin({});
+    const kernels::cuda::CudaBackend device(1);
+    int n_refused = 0;
+    for (const std::string& name : family_names()) {
+      if (!needs_recurrent_operations(name)) continue;
+      const auto model = engine::open_model(family_path(name));
+      QVERIFY(model.has_value());
+      const auto plan = engine::plan_memory(device, model->config, model->plan.stored, {}, std::nullopt);
+      QVERIFY(!plan.has_value());
+      QCOMPARE(plan.error().where, std::string("device"));
+      QVERIFY2(plan.error().message.find(", which run on processors so far, and not on device cuda") != std::string::npos,
+               plan.error().message.c_str());
+      ++n_refused;
+    }
+    QVERIFY(n_refused >= 7);
+  }
 };
 
-QTEST_GUILESS_MAIN(FamiliesTest)
+LATHE_TEST(FamiliesTest)
+
+}  // namespace families_test
 #include "families_test.moc"

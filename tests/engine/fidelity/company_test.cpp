@@ -9,7 +9,10 @@
 #include "kernels/api/backend.h"
 #include "tests/support/engine_harness.h"
 #include "tests/support/fidelity.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace company_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -134,5 +137,7 @@ void CompanyTest::no_policy_changes_anything() {
   QCOMPARE(snapshot->n_blocks_used, 0);
 }
 
-QTEST_GUILESS_MAIN(CompanyTest)
+LATHE_TEST(CompanyTest)
+
+}  // namespace company_test
 #include "company_test.moc"

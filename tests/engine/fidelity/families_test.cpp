@@ -11,8 +11,11 @@
 #include "engine/api/checkpoint.h"
 #include "kernels/api/backend.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace families_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -247,5 +250,7 @@ void FamiliesTest::gguf_files_say_the_same() {
   }
 }
 
-QTEST_GUILESS_MAIN(FamiliesTest)
+LATHE_TEST(FamiliesTest)
+
+}  // namespace families_test
 #include "families_test.moc"

@@ -14,8 +14,11 @@
 #include "tests/support/engine_harness.h"
 #include "tests/support/quantized_folders.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace same_bits_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -118,5 +121,7 @@ void SameBitsTest::of_every_type_of_cache() {
   }
 }
 
-QTEST_GUILESS_MAIN(SameBitsTest)
+LATHE_TEST(SameBitsTest)
+
+}  // namespace same_bits_test
 #include "same_bits_test.moc"

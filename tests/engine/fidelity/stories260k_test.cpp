@@ -5,6 +5,9 @@
 
 #include "tests/support/fidelity.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace stories260k_test {
 
 using namespace lathe::tests;
 
@@ -53,5 +56,7 @@ void Stories260kTest::prompts_have_the_log_probabilities_of_the_reference() {
   QVERIFY2(report.largest_error > 0, "nothing was compared");
 }
 
-QTEST_GUILESS_MAIN(Stories260kTest)
+LATHE_TEST(Stories260kTest)
+
+}  // namespace stories260k_test
 #include "stories260k_test.moc"

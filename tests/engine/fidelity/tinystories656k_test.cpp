@@ -5,6 +5,9 @@
 
 #include "tests/support/fidelity.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace tinystories656k_test {
 
 using namespace lathe::tests;
 
@@ -53,5 +56,7 @@ void TinyStories656kTest::prompts_have_the_log_probabilities_of_the_reference() 
   QVERIFY2(report.largest_error > 0, "nothing was compared");
 }
 
-QTEST_GUILESS_MAIN(TinyStories656kTest)
+LATHE_TEST(TinyStories656kTest)
+
+}  // namespace tinystories656k_test
 #include "tinystories656k_test.moc"

@@ -7,9 +7,12 @@
 
 #include "engine/load/loaders.h"
 #include "engine/text/tokenizer_json.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
+
+namespace archives_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -109,5 +112,7 @@ class ArchivesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ArchivesTest)
+LATHE_TEST(ArchivesTest)
+
+}  // namespace archives_test
 #include "archives_test.moc"

@@ -6,7 +6,10 @@
 
 #include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace expert_stacks_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -78,5 +81,7 @@ class ExpertStacksTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ExpertStacksTest)
+LATHE_TEST(ExpertStacksTest)
+
+}  // namespace expert_stacks_test
 #include "expert_stacks_test.moc"

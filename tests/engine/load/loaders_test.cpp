@@ -10,8 +10,11 @@
 
 #include "engine/api/checkpoint.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/two_files.h"
+
+namespace loaders_test {
 
 using namespace lathe::engine;
 using lathe::tests::kFirst;
@@ -380,5 +383,7 @@ void LoadersTest::L16_no_weights_at_all() {
            refusal_of_weights(model).c_str());
 }
 
-QTEST_GUILESS_MAIN(LoadersTest)
+LATHE_TEST(LoadersTest)
+
+}  // namespace loaders_test
 #include "loaders_test.moc"

@@ -8,6 +8,9 @@
 #include "engine/load/quantization_scheme.h"
 #include "kernels/api/rounded_tensor.h"
 #include "tests/support/quantized_folders.h"
+#include "tests/support/test_class.h"
+
+namespace quantized_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -427,5 +430,7 @@ void QuantizedTest::a_packing_has_other_names() {
   }
 }
 
-QTEST_APPLESS_MAIN(QuantizedTest)
+LATHE_TEST(QuantizedTest)
+
+}  // namespace quantized_test
 #include "quantized_test.moc"

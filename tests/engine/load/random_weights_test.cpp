@@ -8,6 +8,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/support/test_class.h"
+
+namespace random_weights_test {
+
 using namespace lathe;
 using namespace lathe::engine;
 
@@ -118,5 +122,7 @@ void RandomWeightsTest::stamps_tell_seeds_apart() {
   QVERIFY(three_tensors(1)->stamp() != three_tensors(2)->stamp());
 }
 
-QTEST_GUILESS_MAIN(RandomWeightsTest)
+LATHE_TEST(RandomWeightsTest)
+
+}  // namespace random_weights_test
 #include "random_weights_test.moc"

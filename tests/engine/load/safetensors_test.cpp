@@ -7,6 +7,9 @@
 #include <random>
 
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/test_class.h"
+
+namespace safetensors_test {
 
 using namespace lathe::engine;
 using lathe::tests::length_prefix;
@@ -29,7 +32,7 @@ Result<std::vector<StoredTensor>> parse(const std::string& header, std::size_t n
 
 /// One tensor "t".
 std::string header_of(const std::string& dtype, const std::string& shape, const std::string& offsets) {
-  return R"({"t":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+  return "{\"t\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}";
 }
 
 /// Empty when the file is refused with `message` in its text, else what happened instead.
@@ -388,5 +391,9 @@ void SafetensorsTest::any_mutation_is_refused_or_consistent() {
   QVERIFY(n_accepted > 0);  // changes in names and data are no faults: else nothing was looked at
 }
 
-QTEST_GUILESS_MAIN(SafetensorsTest)
+#undef VERIFY_REFUSED
+
+LATHE_TEST(SafetensorsTest)
+
+}  // namespace safetensors_test
 #include "safetensors_test.moc"

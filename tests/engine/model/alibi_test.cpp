@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace alibi_test {
+
 using namespace lathe::engine;
 
 class AlibiTest : public QObject {
@@ -22,5 +26,7 @@ class AlibiTest : public QObject {
   void the_largest_bias_bends_all() { QCOMPARE(alibi_slopes(2, 4), (std::vector<float>{0.25F, 1.F / 16})); }
 };
 
-QTEST_GUILESS_MAIN(AlibiTest)
+LATHE_TEST(AlibiTest)
+
+}  // namespace alibi_test
 #include "alibi_test.moc"

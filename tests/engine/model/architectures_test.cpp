@@ -10,7 +10,10 @@
 #include "engine/model/model_config.h"
 #include "engine/model/weight_roles.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace architectures_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -53,7 +56,9 @@ class ArchitecturesTest : public QObject {
     for (const std::string& all : {folder(), tests::source_path("tests/fixtures/embeddings")}) {
       for (const auto& entry : std::filesystem::directory_iterator(all)) {
         if (!entry.is_directory()) continue;
-        there.insert(tests::read_json_file(entry.path().string() + "/config.json").at("model_type").get<std::string>());
+        const Json config = tests::read_json_file(entry.path().string() + "/config.json");
+        there.insert(config.at("model_type").get<std::string>());
+        if (config.contains("text_config")) there.insert(config["text_config"].at("model_type").get<std::string>());
       }
     }
     for (const Architecture* row : architectures()) {
@@ -276,6 +281,94 @@ class ArchitecturesTest : public QObject {
     QVERIFY(read_model_config(config)->moe.normalises);
   }
 
+  void gemma_4_settings_that_do_not_fit_are_named_data() {
+    QTest::addColumn<QString>("family");
+    QTest::addColumn<QString>("change");
+    QTest::addColumn<QString>("named");
+    const auto row = [](const char* family, const char* change, const char* named) {
+      QTest::newRow(change) << family << change << named;
+    };
+    row("gemma4", R"({"use_bidirectional_attention": "all"})", "attention to later tokens");
+    row("gemma4", R"({"per_layer_config": {"5": {"head_dim": 24}}})", "expected the sizes of one of 5 layers");
+    row("gemma4", R"({"per_layer_config": {"-1": {"head_dim": 24}}})", "expected the sizes of one of 5 layers");
+    row("gemma4", R"({"per_layer_config": {"2": {"sliding_window": 24}}})", "sliding_window by layer (per_layer_config.2)");
+    row("gemma4", R"({"per_layer_config": {"2": {"head_dim": 24}, "4": {"head_dim": 20}}})",
+        "head_dim is 24 and 20 in layers");
+    row("gemma4", R"({"per_layer_config": {"2": {"head_dim": 23}, "4": {"head_dim": 23}}})",
+        "got 23, expected an even number");
+    row("gemma4", R"({"per_layer_config": {"2": {"num_key_value_heads": 3}}})", "got 3, expected a divisor");
+    row("gemma4-per-layer", R"({"num_kv_shared_layers": 5})", "num_kv_shared_layers");
+    row("gemma4-per-layer", R"({"num_kv_shared_layers": 3})", "no layer before 2 has the type of layer 2");
+    row("gemma4-per-layer", R"({"vocab_size_per_layer_input": 95})", "got 95, expected at least vocab_size 96");
+    row("gemma4-moe", R"({"top_k_experts": 7})", "there are only 6 experts");
+    row("gemma4-moe", R"({"num_experts": null})", "num_experts");
+    row("gemma4", R"({"rope_parameters": {"full_attention": {"rope_type": "other"}}})", "RoPE scaling 'other'");
+    row("llama", R"({"rope_parameters": {"rope_type": "proportional"}})", "RoPE scaling 'proportional'");
+    row("gemma3n", R"({"altup_num_inputs": 3})", "3 residual streams (altup_num_inputs; known: 4)");
+    row("gemma3n", R"({"altup_active_idx": 4})", "altup_active_idx");
+    row("gemma3n", R"({"intermediate_size": [80, 80]})", "got a list of 2, expected one for each of 5 layers");
+    row("gemma3n", R"({"activation_sparsity_pattern": 1.0})", "activation_sparsity_pattern");
+    row("gemma3n", R"({"hidden_size_per_layer_input": 0})", "layers without per-layer embeddings");
+  }
+  void gemma_4_settings_that_do_not_fit_are_named() {
+    QFETCH(QString, family);
+    QFETCH(QString, change);
+    QFETCH(QString, named);
+    Json config = config_of(family.toStdString());
+    QVERIFY(read_model_config(config).has_value());
+    config.update(Json::parse(change.toStdString()));
+    const auto read = read_model_config(config);
+    QVERIFY(!read.has_value());
+    const std::string text = read.error().where + ": " + read.error().message;
+    QVERIFY2(text.find(named.toStdString()) != std::string::npos, text.c_str());
+  }
+
+  /// Absent keys have the values of the class that model_type names.
+  void gemma_4_has_defaults_of_its_own() {
+    Json config = config_of("gemma4");
+    for (const char* key : {"rope_parameters", "layer_types", "sliding_window", "per_layer_config", "attention_k_eq_v",
+                            "hidden_size_per_layer_input", "vocab_size_per_layer_input", "max_position_embeddings"}) {
+      config.erase(key);
+    }
+    const auto small = read_model_config(config);
+    QVERIFY2(small.has_value(), small ? "" : small.error().message.c_str());
+    QCOMPARE(small->layers.front().window, 512);
+    QCOMPARE(small->layers.back().window, 0);
+    QCOMPARE(small->head_dim_of(small->layers.back()), 512);
+    QCOMPARE(small->ropes.front().n_rotated_pairs, 64);
+    QCOMPARE(small->per_layer.size, 256);
+    QCOMPARE(small->max_position_embeddings, 131072);
+    config["architectures"] = {"Gemma4UnifiedForCausalLM"};
+    config["model_type"] = "gemma4_unified_text";
+    const auto unified = read_model_config(config);
+    QVERIFY2(unified.has_value(), unified ? "" : unified.error().message.c_str());
+    QCOMPARE(unified->layers.front().window, 1024);
+    QCOMPARE(unified->max_position_embeddings, 262144);
+    QVERIFY(!unified->per_layer.exists());
+  }
+
+  /// One value for all layers, a list, or nothing: then the first ten of more than ten layers are sparse.
+  void gemma_3n_has_sizes_by_layer() {
+    Json config = config_of("gemma3n");
+    config["intermediate_size"] = {80, 80, 80, 64, 64};
+    config["activation_sparsity_pattern"] = 0.5;
+    const auto listed = read_model_config(config);
+    QVERIFY2(listed.has_value(), listed ? "" : listed.error().message.c_str());
+    QCOMPARE(listed->inner_of(listed->layers[2]), 80);
+    QCOMPARE(listed->inner_of(listed->layers[3]), 64);
+    QCOMPARE(listed->layers[4].activation_sparsity, 0.5);
+    config = config_of("gemma3n-uneven");
+    config["num_hidden_layers"] = 11;
+    config["num_kv_shared_layers"] = 4;
+    for (const char* key : {"activation_sparsity_pattern", "intermediate_size"}) config.erase(key);
+    const auto usual = read_model_config(config);
+    QVERIFY2(usual.has_value(), usual ? "" : usual.error().message.c_str());
+    QCOMPARE(usual->layers[9].activation_sparsity, 0.95);
+    QCOMPARE(usual->layers[10].activation_sparsity, 0.0);
+    QCOMPARE(usual->layers[9].kv_source, 4);
+    QCOMPARE(usual->layers[10].kv_source, 6);
+  }
+
   void norms_of_single_heads_have_no_bias() {
     const auto read = read_model_config(config_of("stablelm-12b"));
     QVERIFY(read.has_value());
@@ -295,5 +388,7 @@ class ArchitecturesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ArchitecturesTest)
+LATHE_TEST(ArchitecturesTest)
+
+}  // namespace architectures_test
 #include "architectures_test.moc"

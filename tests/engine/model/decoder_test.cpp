@@ -13,7 +13,10 @@
 #include "tests/support/runner_driver.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace decoder_test {
 
 using namespace lathe;
 using kernels::Dtype;
@@ -210,5 +213,7 @@ void DecoderTest::heads_of_baichuan_2_have_rows_of_length_one() {
   QVERIFY2(largest < 1e-5 * spread, qPrintable(QString::number(largest)));
 }
 
-QTEST_GUILESS_MAIN(DecoderTest)
+LATHE_TEST(DecoderTest)
+
+}  // namespace decoder_test
 #include "decoder_test.moc"

@@ -5,6 +5,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace generation_config_test {
+
 using namespace lathe::engine;
 
 class GenerationConfigTest : public QObject {
@@ -14,6 +18,7 @@ class GenerationConfigTest : public QObject {
   void an_absent_file_leaves_the_defaults();
   void recommendations_are_taken();
   void eos_may_be_one_or_many();
+  void suppressed_tokens_are_read_and_checked();
   void a_wrong_eos_is_left_out_with_a_warning_data();
   void a_wrong_eos_is_left_out_with_a_warning();
   void values_out_of_range_are_left_out_with_a_warning();
@@ -49,19 +54,39 @@ void GenerationConfigTest::eos_may_be_one_or_many() {
   QCOMPARE(read_generation_config({{"eos_token_id", {2, 9}}}, 100).eos_ids, (std::vector<std::int32_t>{2, 9}));
 }
 
+void GenerationConfigTest::suppressed_tokens_are_read_and_checked() {
+  QVERIFY((read_generation_config({{"suppress_tokens", {5, 9}}}, 100).suppressed_ids == std::vector<std::int32_t>{5, 9}));
+  QVERIFY(read_generation_config({{"suppress_tokens", nullptr}}, 100).suppressed_ids.empty());
+  const auto beyond = read_generation_config({{"suppress_tokens", {5, 100}}}, 100);
+  QVERIFY(beyond.suppressed_ids == std::vector<std::int32_t>{5});
+  QVERIFY(beyond.warnings.size() == 1 && beyond.warnings.front().find("suppress_tokens") != std::string::npos);
+  const auto wrong = read_generation_config({{"suppress_tokens", "all"}, {"eos_token_id", 2}}, 100);
+  QVERIFY(wrong.suppressed_ids.empty() && wrong.eos_ids.size() == 1 && wrong.warnings.size() == 1);
+}
+
 void GenerationConfigTest::a_wrong_eos_is_left_out_with_a_warning_data() {
   QTest::addColumn<QString>("eos");
   QTest::addColumn<QString>("named");
-  QTest::newRow("the first behind") << "100" << "100";
-  QTest::newRow("far behind") << "[2, 999999]" << "999999";
-  QTest::newRow("negative") << "-1" << "-1";
-  QTest::newRow("large") << "18446744073709551615" << "18446744073709551615";
-  QTest::newRow("text") << "[\"</s>\", 2]" << "\"</s>\"";
-  QTest::newRow("fraction") << "2.5" << "2.5";
-  QTest::newRow("NaN") << "[NaN]" << "NaN";
-  QTest::newRow("infinity") << "-Infinity" << "-Infinity";
-  QTest::newRow("null in a list") << "[null, 2]" << "null";
-  QTest::newRow("list in a list") << "[[3], 2]" << "[3]";
+  QTest::newRow("the first behind") << "100"
+                                    << "100";
+  QTest::newRow("far behind") << "[2, 999999]"
+                              << "999999";
+  QTest::newRow("negative") << "-1"
+                            << "-1";
+  QTest::newRow("large") << "18446744073709551615"
+                         << "18446744073709551615";
+  QTest::newRow("text") << "[\"</s>\", 2]"
+                        << "\"</s>\"";
+  QTest::newRow("fraction") << "2.5"
+                            << "2.5";
+  QTest::newRow("NaN") << "[NaN]"
+                       << "NaN";
+  QTest::newRow("infinity") << "-Infinity"
+                            << "-Infinity";
+  QTest::newRow("null in a list") << "[null, 2]"
+                                  << "null";
+  QTest::newRow("list in a list") << "[[3], 2]"
+                                  << "[3]";
 }
 
 void GenerationConfigTest::a_wrong_eos_is_left_out_with_a_warning() {
@@ -91,5 +116,7 @@ void GenerationConfigTest::other_keys_are_nobodys_business() {
   QVERIFY(read_generation_config({{"transformers_version", "4.41"}, {"do_sample", true}}, 100).warnings.empty());
 }
 
-QTEST_GUILESS_MAIN(GenerationConfigTest)
+LATHE_TEST(GenerationConfigTest)
+
+}  // namespace generation_config_test
 #include "generation_config_test.moc"

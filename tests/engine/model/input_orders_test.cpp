@@ -13,6 +13,9 @@
 #include "kernels/selftest/random_tensor.h"
 #include "tests/support/decoder_logits.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace input_orders_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -151,5 +154,7 @@ class InputOrdersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(InputOrdersTest)
+LATHE_TEST(InputOrdersTest)
+
+}  // namespace input_orders_test
 #include "input_orders_test.moc"

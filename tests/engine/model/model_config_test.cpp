@@ -8,7 +8,10 @@
 #include <set>
 
 #include "engine/model/architectures.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace model_config_test {
 
 using namespace lathe::engine;
 
@@ -489,5 +492,7 @@ void ModelConfigTest::L20_huge_but_legal_sizes_do_not_overflow() {
   QCOMPARE(read->q_size(), std::int64_t{1} << 24);
 }
 
-QTEST_GUILESS_MAIN(ModelConfigTest)
+LATHE_TEST(ModelConfigTest)
+
+}  // namespace model_config_test
 #include "model_config_test.moc"

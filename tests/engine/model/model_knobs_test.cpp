@@ -5,8 +5,11 @@
 
 #include "engine/api/model_knobs.h"
 #include "engine/model/model_knobs.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace model_knobs_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -27,6 +30,7 @@ class ModelKnobsTest : public QObject {
  private Q_SLOTS:
   void every_family_has_the_same_names();
   void numbers_of_attention();
+  void recurrent_layers_and_their_state();
   void ropes_say_what_their_scaling_reads();
   void layers_are_told_one_by_one();
   void experts_and_latent_attention();
@@ -50,10 +54,22 @@ void ModelKnobsTest::every_family_has_the_same_names() {
     const OrderedJson knobs = knobs_of_family(family.name);
     QCOMPARE(names(knobs), expected);
     const auto n_layers = read_model_config(read_json_file(family_path(family.name) + "/config.json"))->n_layers;
-    for (const char* list : {"rope_of_layers", "window_of_layers", "score_factor_of_layers"}) {
+    for (const char* list : {"rope_of_layers", "window_of_layers", "score_factor_of_layers", "mixer_of_layers"}) {
       QCOMPARE(static_cast<std::int64_t>(knobs[list].size()), n_layers);
     }
   }
+}
+
+void ModelKnobsTest::recurrent_layers_and_their_state() {
+  const OrderedJson qwen = knobs_of_family("qwen3-5-uneven");
+  QCOMPARE(dumped(qwen["mixer_of_layers"]),
+           std::string(R"(["gated_delta_net","gated_delta_net","attention","gated_delta_net","gated_delta_net"])"));
+  QVERIFY(qwen["output_gate"] == true && qwen["norm"]["plus_one"] == true);
+  const OrderedJson& net = qwen["gated_delta_net"];
+  QVERIFY(net["key_heads"] == 3 && net["heads"] == 9 && net["key_dim"] == 10 && net["value_dim"] == 14);
+  QCOMPARE(net["state_values"].get<int>(), 9 * 10 * 14 + 2 * (2 * 30 + 126));
+  const OrderedJson llama = knobs_of_family("llama");
+  QVERIFY(llama["gated_delta_net"].is_null() && llama["output_gate"] == false);
 }
 
 void ModelKnobsTest::numbers_of_attention() {
@@ -89,6 +105,8 @@ void ModelKnobsTest::ropes_say_what_their_scaling_reads() {
   QVERIFY(plain["style"] == "interleaved");
   QVERIFY(plain["scaling"] == "none" && plain["rotary_dim"] == 8 && !plain.contains("factor"));
   QVERIFY(knobs_of_family("ministral3")["ropes"][0]["query_growth"].get<double>() > 0);
+  const OrderedJson part = knobs_of_family("gemma4")["ropes"][0];
+  QVERIFY(part["scaling"] == "proportional" && part["rotary_dim"] == 24 && part["rotated_pairs"] == 3);
 }
 
 void ModelKnobsTest::layers_are_told_one_by_one() {
@@ -100,6 +118,16 @@ void ModelKnobsTest::layers_are_told_one_by_one() {
   QVERIFY(std::any_of(smollm3.begin(), smollm3.end(), [](const OrderedJson& rope) { return rope.is_null(); }));
   QVERIFY(std::any_of(smollm3.begin(), smollm3.end(), [](const OrderedJson& rope) { return rope == 0; }));
   QCOMPARE(dumped(knobs_of_family("gpt2-scaled")["score_factor_of_layers"]), std::string("[1.0,0.5]"));
+  const OrderedJson gemma4 = knobs_of_family("gemma4"), shared = knobs_of_family("gemma4-per-layer");
+  QCOMPARE(dumped(gemma4["kv_heads_of_layers"]), std::string("[2,2,1,2,1]"));
+  QCOMPARE(dumped(gemma4["head_dim_of_layers"]), std::string("[16,16,24,16,24]"));
+  QCOMPARE(dumped(gemma4["k_is_v_of_layers"]), std::string("[false,false,true,false,true]"));
+  QVERIFY(gemma4["v_norm"] == true && gemma4["layer_scalar"] == true && gemma4["per_layer_embeddings"].is_null());
+  QVERIFY(gemma4["cached_layers"] == 5 && shared["cached_layers"] == 3);
+  QCOMPARE(dumped(shared["kv_source_of_layers"]), std::string("[null,null,null,1,2]"));
+  QCOMPARE(dumped(shared["intermediate_of_layers"]), std::string("[80,80,80,160,160]"));
+  QCOMPARE(dumped(shared["per_layer_embeddings"]), std::string(R"({"size":8,"vocab_size":96})"));
+  QVERIFY(gemma3["kv_source_of_layers"].is_null() && gemma3["cached_layers"] == 3 && gemma3["v_norm"] == false);
 }
 
 void ModelKnobsTest::experts_and_latent_attention() {
@@ -169,5 +197,7 @@ void ModelKnobsTest::a_missing_model_is_not_found() {
   QCOMPARE(model_knobs("/nowhere/at/all").error().code, ErrorCode::not_found);
 }
 
-QTEST_APPLESS_MAIN(ModelKnobsTest)
+LATHE_TEST(ModelKnobsTest)
+
+}  // namespace model_knobs_test
 #include "model_knobs_test.moc"

@@ -5,6 +5,9 @@
 
 #include "engine/model/architectures.h"
 #include "engine/model/model_config.h"
+#include "tests/support/test_class.h"
+
+namespace published_configs_test {
 
 using namespace lathe::engine;
 
@@ -202,5 +205,7 @@ class PublishedConfigsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PublishedConfigsTest)
+LATHE_TEST(PublishedConfigsTest)
+
+}  // namespace published_configs_test
 #include "published_configs_test.moc"

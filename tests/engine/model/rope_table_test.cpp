@@ -5,6 +5,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "tests/support/test_class.h"
+
+namespace rope_table_test {
+
 using namespace lathe;
 using engine::RopeConfig;
 using engine::RopeScaling;
@@ -170,5 +174,7 @@ void RopeTableTest::queries_may_grow_with_the_position() {
   }
 }
 
-QTEST_GUILESS_MAIN(RopeTableTest)
+LATHE_TEST(RopeTableTest)
+
+}  // namespace rope_table_test
 #include "rope_table_test.moc"

@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "engine/model/rope_config.h"
+#include "tests/support/test_class.h"
+
+namespace rope_waves_test {
 
 using namespace lathe::engine;
 
@@ -55,6 +58,18 @@ class RopeWavesTest : public QObject {
     QVERIFY(near(rope_waves(rope, 400).frequencies[1], std::pow(theta, -0.25), 1e-12));
   }
 
+  /// Exponents are those of the whole head; the pairs behind the rotated ones do not turn.
+  void proportional_rotates_the_first_pairs() {
+    const RopeConfig rope{
+        .theta = 1e6, .rotary_dim = 16, .scaling = RopeScaling::proportional, .factor = 2, .n_rotated_pairs = 3};
+    const auto frequencies = rope_waves(rope, 100).frequencies;
+    QCOMPARE(frequencies.size(), std::size_t{8});
+    QVERIFY(near(frequencies[2], std::pow(1e6, -4.0 / 16) / 2, 1e-12));
+    for (std::size_t i = 3; i < frequencies.size(); ++i) QCOMPARE(frequencies[i], 0.0);
+    QCOMPARE(describe_scaling(rope), std::string("proportional x2"));
+    QCOMPARE(describe_scaling({.scaling = RopeScaling::proportional}), std::string("proportional"));
+  }
+
   /// Phi-3.5-mini: 131072 positions from 4096 give sqrt(1 + ln 32 / ln 4096) = 1.190238.
   void longrope_may_have_a_factor_for_each_list() {
     const RopeConfig rope{.rotary_dim = 4,
@@ -90,6 +105,24 @@ class RopeWavesTest : public QObject {
     QCOMPARE(rope_choice({}, 1), 0);
   }
 
+  /// Llama 4 Scout: no frequency lies between equal bounds.
+  void llama3_may_have_equal_bounds() {
+    const RopeConfig rope{.theta = 5e5,
+                          .rotary_dim = 128,
+                          .scaling = RopeScaling::llama3,
+                          .factor = 16,
+                          .low_freq_factor = 1,
+                          .high_freq_factor = 1,
+                          .original_max_position_embeddings = 8192};
+    RopeConfig plain = rope;
+    plain.scaling = RopeScaling::none;
+    const RopeWaves scaled = rope_waves(rope, 100), unscaled = rope_waves(plain, 100);
+    for (std::size_t i = 0; i < scaled.frequencies.size(); ++i) {
+      const bool is_high = unscaled.frequencies[i] * 8192 > 2 * M_PI;
+      QCOMPARE(scaled.frequencies[i], is_high ? unscaled.frequencies[i] : unscaled.frequencies[i] / 16);
+    }
+  }
+
   void longrope_takes_the_list_of_the_context() {
     RopeConfig rope{.theta = 10000, .rotary_dim = 4, .scaling = RopeScaling::longrope, .factor = 32};
     rope.original_max_position_embeddings = 4096;
@@ -103,5 +136,7 @@ class RopeWavesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RopeWavesTest)
+LATHE_TEST(RopeWavesTest)
+
+}  // namespace rope_waves_test
 #include "rope_waves_test.moc"

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace smoothing_test {
 
 using namespace lathe;
 using engine::WeightRole;
@@ -100,5 +103,7 @@ class SmoothingTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SmoothingTest)
+LATHE_TEST(SmoothingTest)
+
+}  // namespace smoothing_test
 #include "smoothing_test.moc"

@@ -4,6 +4,10 @@
 #include <QTest>
 #include <numeric>
 
+#include "tests/support/test_class.h"
+
+namespace tensor_layout_test {
+
 using namespace lathe;
 using namespace lathe::engine;
 using kernels::Dtype;
@@ -120,5 +124,7 @@ class TensorLayoutTest : public QObject {
   std::vector<std::byte> memory_;
 };
 
-QTEST_GUILESS_MAIN(TensorLayoutTest)
+LATHE_TEST(TensorLayoutTest)
+
+}  // namespace tensor_layout_test
 #include "tensor_layout_test.moc"

@@ -17,7 +17,10 @@
 #include "tests/support/decoder_logits.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
 #include "tests/support/written_families.h"
+
+namespace weight_parts_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -125,8 +128,11 @@ void WeightPartsTest::memory_is_that_of_the_names() {
     auto decoder = Decoder::create(backend, model->config, storage, kLength);
     QVERIFY(decoder.has_value());
     QVERIFY(decoder->weight_bytes() > 0);
-    const std::int64_t n_sinks = model->config.has_sinks ? model->config.n_heads * std::ssize(model->config.layers) : 0;
-    const std::int64_t host_bytes = n_sinks * static_cast<std::int64_t>(sizeof(float));
+    const ModelConfig& config = model->config;
+    const std::int64_t n_of_layer = (config.has_sinks ? config.n_heads : 0) + (config.has_layer_scalar ? 1 : 0) +
+                                    (config.moe.beside_mlp ? config.moe.n_experts : 0) +
+                                    (config.altup.exists() ? 4 * 4 * 4 + 4 * 4 + config.hidden_size : 0);
+    const std::int64_t host_bytes = n_of_layer * config.n_layers * static_cast<std::int64_t>(sizeof(float));
     QCOMPARE(backend.n_bytes() + host_bytes, decoder->weight_bytes() + decoder->rope_bytes());
     QCOMPARE(Decoder::weight_bytes(backend, model->config, storage), decoder->weight_bytes());
     QCOMPARE(bytes_of(decoder->image()), decoder->weight_bytes());
@@ -159,7 +165,8 @@ void WeightPartsTest::an_image_brings_back_every_part() {
 /// A new member with weights fails here until for_each_part names it. RoPE tables are computed, not loaded.
 void WeightPartsTest::every_part_of_a_layer_has_its_name() {
   const std::string types =
-      "DeviceTensor|HostTensor|PackedWeight|Linear|NormLayer|Mlp|Experts|Attention|LatentAttention|DecoderLayer|Embedding";
+      "DeviceTensor|HostTensor|PackedWeight|Linear|NormLayer|Mlp|Experts|Attention|LatentAttention|DecoderLayer|Embedding|"
+      "UnitNorm|TokenTable|PerLayerGate|PerLayerEmbedding|AltUp|AltUpEnds|Laurel";
   const std::regex member("\\n  (?:std::optional<|std::vector<)?(?:" + types + ")>? ([a-z_, ]+);"), word(R"([a-z_]+_\b)"),
       name(R"(\bself\.(\w+))");
   std::size_t n_members = 0;
@@ -175,8 +182,10 @@ void WeightPartsTest::every_part_of_a_layer_has_its_name() {
     QVERIFY2(members == names, file.path.c_str());
     n_members += members.size();
   }
-  QCOMPARE(n_members, 44U);
+  QCOMPARE(n_members, 73U);
 }
 
-QTEST_GUILESS_MAIN(WeightPartsTest)
+LATHE_TEST(WeightPartsTest)
+
+}  // namespace weight_parts_test
 #include "weight_parts_test.moc"

@@ -11,7 +11,10 @@
 #include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace weight_plan_test {
 
 using namespace lathe::engine;
 using lathe::tests::TinyModelCopy;
@@ -122,7 +125,7 @@ void WeightPlanTest::every_tensor_of_a_checkpoint_gets_a_place() {
   QCOMPARE(planned.plan->weights.size(), planned.checkpoint.tensors().size());
   QVERIFY(planned.plan->warnings.empty());
   for (const PlannedWeight& weight : planned.plan->weights)
-    QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config));
+    QCOMPARE(weight.tensor->shape, shape_of(weight.role, planned.config, weight.layer));
 }
 
 /// Gate and up of experts in one tensor or in two, norms of heads likewise: one spelling is planned, the other not missed.
@@ -250,8 +253,9 @@ void WeightPlanTest::L7_types_that_no_kernel_reads_are_refused() {
 
 void WeightPlanTest::L8_rank_must_match_the_config() {
   const TinyModelCopy model;
-  edit_weights(model, "model.safetensors",
-               [](Json& header, std::string&) { header["model.norm.weight"]["shape"] = {64, 1}; });
+  edit_weights(model, "model.safetensors", [](Json& header, std::string&) {
+    header["model.norm.weight"]["shape"] = {64, 1};
+  });
   QCOMPARE(refusal(model),
            std::string("model.safetensors: model.norm.weight: shape: got [64, 1], expected [64] by config.json"));
 }
@@ -363,5 +367,7 @@ void WeightPlanTest::L8_tied_matrix_may_lie_under_the_name_of_the_head() {
   QCOMPARE(planned.plan->weights.front().tensor->name, std::string("lm_head.weight"));
 }
 
-QTEST_GUILESS_MAIN(WeightPlanTest)
+LATHE_TEST(WeightPlanTest)
+
+}  // namespace weight_plan_test
 #include "weight_plan_test.moc"

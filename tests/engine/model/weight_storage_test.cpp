@@ -10,7 +10,10 @@
 #include "kernels/api/coded_rows.h"
 #include "kernels/formats/format.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace weight_storage_test {
 
 using namespace lathe;
 using kernels::Dtype;
@@ -263,5 +266,7 @@ class WeightStorageTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WeightStorageTest)
+LATHE_TEST(WeightStorageTest)
+
+}  // namespace weight_storage_test
 #include "weight_storage_test.moc"

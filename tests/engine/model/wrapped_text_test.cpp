@@ -8,8 +8,11 @@
 #include "engine/load/checkpoint.h"
 #include "engine/model/model_config.h"
 #include "engine/serve/opened_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace wrapped_text_test {
 
 using namespace lathe::engine;
 
@@ -67,12 +70,12 @@ void WrappedTextTest::the_text_may_have_other_names() {
 }
 
 void WrappedTextTest::a_text_of_an_unread_family_is_refused_by_its_missing_part() {
-  const std::string missing = "Qwen3_5ForConditionalGeneration is not read: it needs recurrent layers (gated delta net)";
-  const Json text = {{"model_type", "qwen3_5_text"}};
+  const std::string missing = "Zamba2ForConditionalGeneration is not read: it needs recurrent layers (Mamba 2)";
+  const Json text = {{"model_type", "zamba2_text"}};
   const Error wrapped = refusal_of(read_model_config(
-      {{"architectures", {"Qwen3_5ForConditionalGeneration"}}, {"model_type", "qwen3_5"}, {"text_config", text}}));
+      {{"architectures", {"Zamba2ForConditionalGeneration"}}, {"model_type", "zamba2"}, {"text_config", text}}));
   QCOMPARE(wrapped.message, missing);
-  QCOMPARE(refusal_of(read_model_config({{"architectures", {"Qwen3_5ForConditionalGeneration"}}})).message, missing);
+  QCOMPARE(refusal_of(read_model_config({{"architectures", {"Zamba2ForConditionalGeneration"}}})).message, missing);
   // PaliGemma's text is Gemma, which sees what is behind a token.
   const Error other = refusal_of(read_model_config({{"architectures", {"PaliGemmaForConditionalGeneration"}},
                                                     {"model_type", "paligemma"},
@@ -84,10 +87,24 @@ void WrappedTextTest::towers_are_left_out_and_listed_data() {
   QTest::addColumn<QString>("family");
   QTest::addColumn<QString>("whole");
   QTest::addColumn<QString>("tower");
-  QTest::newRow("at the top level") << "qwen2-5-vl" << "Qwen2_5_VLForConditionalGeneration" << "visual (";
-  QTest::newRow("inside of model") << "qwen3-vl" << "Qwen3VLForConditionalGeneration" << "model.visual (";
-  QTest::newRow("behind language_model") << "mistral-small-4" << "Mistral3ForConditionalGeneration" << "vision_tower (";
-  QTest::newRow("kimi") << "kimi-k2-5" << "Kimi_K25ForConditionalGeneration" << "mm_projector (";
+  QTest::newRow("at the top level") << "qwen2-5-vl"
+                                    << "Qwen2_5_VLForConditionalGeneration"
+                                    << "visual (";
+  QTest::newRow("with recurrent layers") << "qwen3-5-vl"
+                                         << "Qwen3_5ForConditionalGeneration"
+                                         << "model.visual (";
+  QTest::newRow("inside of model") << "qwen3-vl"
+                                   << "Qwen3VLForConditionalGeneration"
+                                   << "model.visual (";
+  QTest::newRow("behind language_model") << "mistral-small-4"
+                                         << "Mistral3ForConditionalGeneration"
+                                         << "vision_tower (";
+  QTest::newRow("with embeddings by layer") << "gemma4-vl"
+                                            << "Gemma4ForConditionalGeneration"
+                                            << "model.vision_tower (";
+  QTest::newRow("kimi") << "kimi-k2-5"
+                        << "Kimi_K25ForConditionalGeneration"
+                        << "mm_projector (";
 }
 
 void WrappedTextTest::towers_are_left_out_and_listed() {
@@ -121,5 +138,7 @@ void WrappedTextTest::a_prefix_that_no_list_has_is_found() {
   QCOMPARE(prefix.head, std::string("thinker."));
 }
 
-QTEST_APPLESS_MAIN(WrappedTextTest)
+LATHE_TEST(WrappedTextTest)
+
+}  // namespace wrapped_text_test
 #include "wrapped_text_test.moc"

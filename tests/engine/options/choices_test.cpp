@@ -10,6 +10,9 @@
 #include "engine/api/option_value.h"
 #include "engine/api/options.h"
 #include "kernels/api/backend.h"
+#include "tests/support/test_class.h"
+
+namespace choices_test {
 
 using namespace lathe::engine;
 
@@ -132,5 +135,7 @@ class ChoicesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChoicesTest)
+LATHE_TEST(ChoicesTest)
+
+}  // namespace choices_test
 #include "choices_test.moc"

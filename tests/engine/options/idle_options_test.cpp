@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "engine/api/options.h"
+#include "tests/support/test_class.h"
+
+namespace idle_options_test {
 
 using namespace lathe::engine;
 
@@ -61,5 +64,7 @@ class IdleOptionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(IdleOptionsTest)
+LATHE_TEST(IdleOptionsTest)
+
+}  // namespace idle_options_test
 #include "idle_options_test.moc"

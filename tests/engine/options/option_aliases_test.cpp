@@ -6,6 +6,9 @@
 #include <set>
 
 #include "engine/api/options.h"
+#include "tests/support/test_class.h"
+
+namespace option_aliases_test {
 
 using namespace lathe::engine;
 
@@ -46,5 +49,7 @@ class OptionAliasesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(OptionAliasesTest)
+LATHE_TEST(OptionAliasesTest)
+
+}  // namespace option_aliases_test
 #include "option_aliases_test.moc"

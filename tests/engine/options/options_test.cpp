@@ -6,6 +6,9 @@
 #include <set>
 
 #include "engine/api/option_value.h"
+#include "tests/support/test_class.h"
+
+namespace options_test {
 
 using namespace lathe::engine;
 
@@ -181,5 +184,7 @@ class OptionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(OptionsTest)
+LATHE_TEST(OptionsTest)
+
+}  // namespace options_test
 #include "options_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/api/options.h"
 #include "engine/load/quantization_scheme.h"
+#include "tests/support/test_class.h"
+
+namespace quantization_aliases_test {
 
 using namespace lathe::engine;
 
@@ -156,5 +159,7 @@ class QuantizationAliasesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(QuantizationAliasesTest)
+LATHE_TEST(QuantizationAliasesTest)
+
+}  // namespace quantization_aliases_test
 #include "quantization_aliases_test.moc"

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "engine/model/generation_config.h"
+#include "tests/support/test_class.h"
+
+namespace sampling_field_test {
 
 using namespace lathe::engine;
 
@@ -19,6 +22,7 @@ struct UnusualValue {
   Json operator()(MaybeIntegerMember) const { return 3; }
   Json operator()(SeedMember) const { return 4711; }
   Json operator()(TextsMember) const { return Json::array({"\n\n", "end"}); }
+  Json operator()(TextMember) const { return R"({"regex":"a"})"; }
   Json operator()(IdsMember) const { return Json::array({5, 9}); }
   Json operator()(BiasMember) const { return Json{{"5", -1.5}}; }
   Json operator()(BooleanMember) const { return nullptr; }  // the opposite of the default
@@ -161,5 +165,7 @@ void SamplingFieldTest::a_checkpoint_recommends_by_the_key_of_the_row() {
   }
 }
 
-QTEST_GUILESS_MAIN(SamplingFieldTest)
+LATHE_TEST(SamplingFieldTest)
+
+}  // namespace sampling_field_test
 #include "sampling_field_test.moc"

@@ -4,6 +4,9 @@
 #include <set>
 
 #include "engine/api/sampling_params.h"
+#include "tests/support/test_class.h"
+
+namespace sampling_options_test {
 
 using namespace lathe::engine;
 
@@ -211,5 +214,7 @@ class SamplingOptionsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SamplingOptionsTest)
+LATHE_TEST(SamplingOptionsTest)
+
+}  // namespace sampling_options_test
 #include "sampling_options_test.moc"

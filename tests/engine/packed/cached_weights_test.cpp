@@ -15,7 +15,10 @@
 #include "engine/schedule/batch_builder.h"
 #include "engine/serve/load_runner.h"
 #include "tests/support/quantized_folders.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace cached_weights_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -238,5 +241,7 @@ class CachedWeightsTest : public QObject {
   std::unique_ptr<QTemporaryDir> dir_;
 };
 
-QTEST_GUILESS_MAIN(CachedWeightsTest)
+LATHE_TEST(CachedWeightsTest)
+
+}  // namespace cached_weights_test
 #include "cached_weights_test.moc"

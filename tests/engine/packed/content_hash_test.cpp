@@ -5,6 +5,10 @@
 #include <bit>
 #include <set>
 
+#include "tests/support/test_class.h"
+
+namespace content_hash_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -86,5 +90,7 @@ class ContentHashTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ContentHashTest)
+LATHE_TEST(ContentHashTest)
+
+}  // namespace content_hash_test
 #include "content_hash_test.moc"

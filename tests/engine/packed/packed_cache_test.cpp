@@ -14,7 +14,10 @@
 #include <filesystem>
 
 #include "kernels/api/check.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace packed_cache_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -276,5 +279,7 @@ class PackedCacheTest : public QObject {
   std::unique_ptr<kernels::Backend> backend_;
 };
 
-QTEST_GUILESS_MAIN(PackedCacheTest)
+LATHE_TEST(PackedCacheTest)
+
+}  // namespace packed_cache_test
 #include "packed_cache_test.moc"

@@ -10,7 +10,10 @@
 #include "engine/model/architectures.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/quantized_folders.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace packed_key_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -194,5 +197,7 @@ class PackedKeyTest : public QObject {
   std::unique_ptr<kernels::Backend> backend_;
 };
 
-QTEST_GUILESS_MAIN(PackedKeyTest)
+LATHE_TEST(PackedKeyTest)
+
+}  // namespace packed_key_test
 #include "packed_key_test.moc"

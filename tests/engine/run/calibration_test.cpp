@@ -12,7 +12,10 @@
 #include "engine/run/calibration_texts.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace calibration_test {
 
 using namespace lathe;
 using engine::ErrorCode;
@@ -235,5 +238,7 @@ class CalibrationTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CalibrationTest)
+LATHE_TEST(CalibrationTest)
+
+}  // namespace calibration_test
 #include "calibration_test.moc"

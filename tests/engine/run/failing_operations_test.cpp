@@ -11,9 +11,12 @@
 #include "engine/serve/opened_model.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
 #include "tests/support/written_families.h"
+
+namespace failing_operations_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -181,5 +184,7 @@ class FailingOperationsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FailingOperationsTest)
+LATHE_TEST(FailingOperationsTest)
+
+}  // namespace failing_operations_test
 #include "failing_operations_test.moc"

@@ -5,6 +5,9 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
+
+namespace meetings_test {
 
 using namespace lathe;
 
@@ -46,5 +49,7 @@ void MeetingsTest::a_layer_is_three_jobs() {
   QVERIFY2(n >= 3 * n_layers && n <= 3 * n_layers + 4, qPrintable(QString::number(n)));
 }
 
-QTEST_GUILESS_MAIN(MeetingsTest)
+LATHE_TEST(MeetingsTest)
+
+}  // namespace meetings_test
 #include "meetings_test.moc"

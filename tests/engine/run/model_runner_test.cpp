@@ -11,11 +11,8 @@
 #include "engine/schedule/batch_builder.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
-
-using namespace lathe;
-using engine::Json;
-using tests::RunnerDriver;
 
 namespace {
 
@@ -35,6 +32,12 @@ void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace model_runner_test {
+
+using namespace lathe;
+using engine::Json;
+using tests::RunnerDriver;
 
 namespace {
 
@@ -315,5 +318,7 @@ void ModelRunnerTest::TinyStories_656K_equals_its_reference() {
   QVERIFY2(difference.empty(), difference.c_str());
 }
 
-QTEST_GUILESS_MAIN(ModelRunnerTest)
+LATHE_TEST(ModelRunnerTest)
+
+}  // namespace model_runner_test
 #include "model_runner_test.moc"

@@ -7,6 +7,9 @@
 
 #include "engine/run/list_devices.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/test_class.h"
+
+namespace open_backend_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -107,5 +110,7 @@ class OpenBackendTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(OpenBackendTest)
+LATHE_TEST(OpenBackendTest)
+
+}  // namespace open_backend_test
 #include "open_backend_test.moc"

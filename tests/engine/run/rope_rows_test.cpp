@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace rope_rows_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -47,5 +51,7 @@ class RopeRowsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RopeRowsTest)
+LATHE_TEST(RopeRowsTest)
+
+}  // namespace rope_rows_test
 #include "rope_rows_test.moc"

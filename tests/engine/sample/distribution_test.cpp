@@ -8,6 +8,9 @@
 
 #include "engine/sample/sampler.h"
 #include "tests/support/sampling.h"
+#include "tests/support/test_class.h"
+
+namespace distribution_test {
 
 using namespace lathe::engine;
 using lathe::tests::normal_logits;
@@ -126,5 +129,7 @@ class DistributionTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DistributionTest)
+LATHE_TEST(DistributionTest)
+
+}  // namespace distribution_test
 #include "distribution_test.moc"

@@ -4,6 +4,10 @@
 #include <QTest>
 #include <set>
 
+#include "tests/support/test_class.h"
+
+namespace random_test {
+
 using namespace lathe::engine;
 
 class RandomTest : public QObject {
@@ -50,5 +54,7 @@ class RandomTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RandomTest)
+LATHE_TEST(RandomTest)
+
+}  // namespace random_test
 #include "random_test.moc"

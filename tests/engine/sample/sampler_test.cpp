@@ -8,6 +8,9 @@
 
 #include "engine/sample/stage.h"
 #include "tests/support/sampling.h"
+#include "tests/support/test_class.h"
+
+namespace sampler_test {
 
 using namespace lathe::engine;
 using lathe::tests::normal_logits;
@@ -37,9 +40,15 @@ class SamplerTest : public QObject {
   void stages_run_in_the_order_of_vllm() {
     std::vector<std::string_view> names;
     for (const SampleStage* stage : sample_stages()) names.push_back(stage->name);
-    const std::vector<std::string_view> order = {
-        "min_tokens", "logit_bias", "repetition_penalty", "presence_penalty, frequency_penalty", "temperature", "min_p",
-        "top_k",      "top_p"};
+    const std::vector<std::string_view> order = {"suppress_tokens",
+                                                 "min_tokens",
+                                                 "logit_bias",
+                                                 "repetition_penalty",
+                                                 "presence_penalty, frequency_penalty",
+                                                 "temperature",
+                                                 "min_p",
+                                                 "top_k",
+                                                 "top_p"};
     QVERIFY(names == order);
   }
   void stages_that_move_the_best_token_come_before_those_that_move_chances() {
@@ -249,5 +258,7 @@ class SamplerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SamplerTest)
+LATHE_TEST(SamplerTest)
+
+}  // namespace sampler_test
 #include "sampler_test.moc"

@@ -7,6 +7,10 @@
 #include <random>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace softmax_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -114,5 +118,7 @@ class SoftmaxTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SoftmaxTest)
+LATHE_TEST(SoftmaxTest)
+
+}  // namespace softmax_test
 #include "softmax_test.moc"

@@ -8,6 +8,9 @@
 
 #include "engine/sample/sampler.h"
 #include "tests/support/sampling.h"
+#include "tests/support/test_class.h"
+
+namespace stages_test {
 
 using namespace lathe::engine;
 using lathe::tests::normal_logits;
@@ -190,6 +193,16 @@ class StagesTest : public QObject {
     row.params.repetition_penalty = 2.0;
     QCOMPARE(greedy_token(row), 1);
   }
+  void suppressed_tokens_never_come() {
+    SamplingRow row = row_of({9, 5, 8, 1});
+    row.suppressed = {0, 2, 77, -1};  // ids beyond the vocabulary mean nothing
+    QCOMPARE(greedy_token(row), 1);
+    QVERIFY((support(row) == std::set<std::int32_t>{1, 3}));
+    row.params.logit_bias = {{0, 100.0F}};  // a request does not bring them back
+    QCOMPARE(greedy_token(row), 1);
+    row.suppressed = {0, 1, 2, 3};
+    QVERIFY(row.sample().failed);
+  }
   void logit_bias_is_added() {
     SamplingRow row = row_of({1.0f, 0.0f, 0.0f});
     row.params.logit_bias = {{2, 1.5f}};
@@ -257,5 +270,7 @@ class StagesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(StagesTest)
+LATHE_TEST(StagesTest)
+
+}  // namespace stages_test
 #include "stages_test.moc"

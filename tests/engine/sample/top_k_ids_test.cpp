@@ -7,6 +7,10 @@
 #include <numeric>
 #include <random>
 
+#include "tests/support/test_class.h"
+
+namespace top_k_ids_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -55,5 +59,7 @@ class TopKIdsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TopKIdsTest)
+LATHE_TEST(TopKIdsTest)
+
+}  // namespace top_k_ids_test
 #include "top_k_ids_test.moc"

@@ -10,6 +10,9 @@
 #include <string>
 
 #include "tests/support/source_tree.h"
+#include "tests/support/test_class.h"
+
+namespace batch_builder_test {
 
 using namespace lathe::engine;
 
@@ -64,6 +67,7 @@ class BatchBuilderTest : public QObject {
   void several_sequences_share_the_width_of_the_longest();
   void a_text_in_parts_has_the_rows_of_the_whole();
   void padding_follows_the_tokens();
+  void slots_of_states_go_with_the_tables();
   void the_best_token_may_suffice_for_the_last_row();
   void rows_of_padding_alone_may_have_logits();
   void window_groups_have_slots_and_tables_of_their_own();
@@ -106,6 +110,27 @@ void BatchBuilderTest::several_sequences_share_the_width_of_the_longest() {
   QCOMPARE(plan.max_blocks, 3);
   QCOMPARE(plan.logit_rows, (Numbers{4, 6, 7}));
   QVERIFY(is_consistent(plan, 4));
+}
+
+void BatchBuilderTest::slots_of_states_go_with_the_tables() {
+  const BlockTable first = consecutive_blocks(0, 2, 0, 7), second = consecutive_blocks(2, 2, 0, 3), third = second;
+  const Numbers ids = {5, 6, 7};
+  BatchBuilder builder({.block_size = 4});
+  builder.clear();
+  builder.add({.table = first, .token_ids = ids, .n_padding = 2});
+  builder.add({.table = second, .begin = 4, .n_padding = 3});
+  builder.add({.table = third, .token_ids = ids});
+  const BatchPlan& plan = builder.finish();
+  QCOMPARE(plan.state_slots, (Numbers{7, 3, 3}));
+  QCOMPARE(plan.n_padding, (Numbers{2, 3, 0}));
+  BatchPlan broken = plan;
+  broken.n_padding[2] = 4;
+  QVERIFY(is_consistent(plan, 4) && !is_consistent(broken, 4));
+  broken = plan;
+  broken.state_slots.pop_back();
+  QVERIFY(!is_consistent(broken, 4));
+  builder.clear();
+  QVERIFY(builder.plan().state_slots.empty() && builder.plan().n_padding.empty());
 }
 
 /// As the scorer and the embedder read a text: it has the whole cache.
@@ -288,5 +313,7 @@ void BatchBuilderTest::no_other_code_of_the_engine_fills_a_plan() {
   }
 }
 
-QTEST_GUILESS_MAIN(BatchBuilderTest)
+LATHE_TEST(BatchBuilderTest)
+
+}  // namespace batch_builder_test
 #include "batch_builder_test.moc"

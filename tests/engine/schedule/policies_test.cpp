@@ -11,6 +11,9 @@
 #include "engine/api/options.h"
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/scheduler_invariant.h"
+#include "tests/support/test_class.h"
+
+namespace policies_test {
 
 using namespace lathe::engine;
 
@@ -76,5 +79,7 @@ void PoliciesTest::every_policy_finishes_a_crowd() {
   QCOMPARE(scheduler.cache().pool().n_used(), 0);
 }
 
-QTEST_GUILESS_MAIN(PoliciesTest)
+LATHE_TEST(PoliciesTest)
+
+}  // namespace policies_test
 #include "policies_test.moc"

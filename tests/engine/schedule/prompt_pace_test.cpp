@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "tests/support/test_class.h"
+
+namespace prompt_pace_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -109,5 +113,7 @@ class PromptPaceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PromptPaceTest)
+LATHE_TEST(PromptPaceTest)
+
+}  // namespace prompt_pace_test
 #include "prompt_pace_test.moc"

@@ -10,6 +10,9 @@
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/scheduler_invariant.h"
 #include "kernels/api/check.h"
+#include "tests/support/test_class.h"
+
+namespace request_batch_test {
 
 using namespace lathe::engine;
 
@@ -384,5 +387,7 @@ void RequestBatchTest::a_reservation_shares_no_prefix() {
   }
 }
 
-QTEST_GUILESS_MAIN(RequestBatchTest)
+LATHE_TEST(RequestBatchTest)
+
+}  // namespace request_batch_test
 #include "request_batch_test.moc"

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "engine/schedule/scheduler.h"
+#include "tests/support/test_class.h"
 
 namespace {
 thread_local std::int64_t n_allocations = 0;  // of the test; the watchdog of Qt Test has a thread of its own
@@ -20,6 +21,8 @@ void* operator new(std::size_t n) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace scheduler_alloc_test {
 
 using namespace lathe::engine;
 
@@ -78,5 +81,7 @@ void SchedulerAllocTest::steps_allocate_nothing() {
   QCOMPARE(scheduler.counters().n_preemptions > 0, n_blocks == 24);
 }
 
-QTEST_GUILESS_MAIN(SchedulerAllocTest)
+LATHE_TEST(SchedulerAllocTest)
+
+}  // namespace scheduler_alloc_test
 #include "scheduler_alloc_test.moc"

@@ -5,6 +5,9 @@
 
 #include "engine/api/request.h"
 #include "engine/api/scheduler_event.h"
+#include "tests/support/test_class.h"
+
+namespace scheduler_event_test {
 
 using namespace lathe::engine;
 
@@ -86,5 +89,7 @@ void SchedulerEventTest::every_kind_has_a_word_and_a_sentence() {
   }
 }
 
-QTEST_GUILESS_MAIN(SchedulerEventTest)
+LATHE_TEST(SchedulerEventTest)
+
+}  // namespace scheduler_event_test
 #include "scheduler_event_test.moc"

@@ -9,6 +9,9 @@
 
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/scheduler_invariant.h"
+#include "tests/support/test_class.h"
+
+namespace scheduler_storm_test {
 
 using namespace lathe::engine;
 
@@ -25,9 +28,10 @@ struct Traffic {
   int n_alphabet = 3;  ///< few tokens: many equal prefixes
   int n_longest = 0;   ///< tokens of the longest request; 0: all blocks
   std::string_view policy = "paged";
-  int window = 0;       ///< behind which blocks are given back
-  int narrow = 0;       ///< the same of some layers, which see less than the others; 0: there are none
-  int narrow_room = 0;  ///< their blocks; 0: what all that run may hold
+  int window = 0;           ///< behind which blocks are given back
+  int narrow = 0;           ///< the same of some layers, which see less than the others; 0: there are none
+  int narrow_room = 0;      ///< their blocks; 0: what all that run may hold
+  bool has_states = false;  ///< some layers are recurrent
 
   std::vector<WindowPool> windows() const {
     if (narrow == 0) return {};
@@ -42,6 +46,7 @@ struct Totals {
   std::uint64_t n_preemptions = 0, n_hits = 0;
   bool consistent = true, oldest_kept_its_place = true;
   int n_available_at_end = 0, n_blocks = 0;
+  int n_slots_at_end = 0;  ///< of states
 };
 
 /// A request with the length that its answer will have.
@@ -60,7 +65,8 @@ class Storm {
                     .max_seq_tokens = traffic.n_max(),
                     .max_batch_delay_ns = 5},
                    *find_policy(traffic.policy),
-                   PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window, traffic.windows())) {}
+                   PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window, traffic.windows(),
+                              traffic.has_states ? traffic.max_num_seqs : 0)) {}
 
   Totals run() {
     while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
@@ -75,6 +81,7 @@ class Storm {
     for (const WindowGroup& group : scheduler_.cache().windows()) {
       totals_.consistent = totals_.consistent && group.pool().n_used() == 0;
     }
+    totals_.n_slots_at_end = scheduler_.cache().state_slots().n_used();
     return totals_;
   }
 
@@ -135,6 +142,7 @@ void verify(const Totals& totals, const Traffic& traffic) {
   QVERIFY2(totals.oldest_kept_its_place, "the oldest running sequence was not in a step");
   QCOMPARE(totals.n_finished + totals.n_cancelled, traffic.n_requests);
   QCOMPARE(totals.n_available_at_end, totals.n_blocks);
+  QCOMPARE(totals.n_slots_at_end, 0);
 }
 
 }  // namespace
@@ -153,6 +161,8 @@ class SchedulerStormTest : public QObject {
   void sequences_longer_than_the_pool_pass_through_a_window();
   void layers_with_a_window_go_along_with_those_that_see_all_data();
   void layers_with_a_window_go_along_with_those_that_see_all();
+  void slots_of_states_come_back_from_cancels_and_preemptions_data();
+  void slots_of_states_come_back_from_cancels_and_preemptions();
   void blocks_of_one_token_hold_together();
   void a_budget_of_one_token_for_each_sequence_is_enough();
 };
@@ -277,6 +287,30 @@ void SchedulerStormTest::layers_with_a_window_go_along_with_those_that_see_all()
   if (window == 0) QVERIFY(totals.n_preemptions > 0);
 }
 
+void SchedulerStormTest::slots_of_states_come_back_from_cancels_and_preemptions_data() {
+  QTest::addColumn<QByteArray>("policy");
+  for (const PolicyDescriptor* policy : policy_table()) {
+    QTest::newRow(policy->name.data()) << QByteArray(policy->name.data(), static_cast<qsizetype>(policy->name.size()));
+  }
+}
+
+void SchedulerStormTest::slots_of_states_come_back_from_cancels_and_preemptions() {
+  QFETCH(QByteArray, policy);
+  const std::string name = policy.toStdString();
+  const Traffic traffic{.max_num_seqs = 12,
+                        .n_blocks = 30,
+                        .share = false,
+                        .cancels_of_100 = 95,
+                        .n_requests = 3000,
+                        .n_longest = 20,
+                        .policy = name,
+                        .has_states = true};
+  const Totals totals = Storm(traffic, 77).run();
+  verify(totals, traffic);
+  QVERIFY2(totals.n_cancelled >= 1000, qPrintable(QString::number(totals.n_cancelled)));
+  QCOMPARE(totals.n_preemptions > 0, name == "paged");  // the others reserve the context
+}
+
 void SchedulerStormTest::blocks_of_one_token_hold_together() {
   const Traffic traffic{.n_blocks = 50, .block_size = 1, .cancels_of_100 = 10, .n_requests = 200};
   verify(Storm(traffic, 5).run(), traffic);
@@ -287,5 +321,7 @@ void SchedulerStormTest::a_budget_of_one_token_for_each_sequence_is_enough() {
   verify(Storm(traffic, 6).run(), traffic);
 }
 
-QTEST_GUILESS_MAIN(SchedulerStormTest)
+LATHE_TEST(SchedulerStormTest)
+
+}  // namespace scheduler_storm_test
 #include "scheduler_storm_test.moc"

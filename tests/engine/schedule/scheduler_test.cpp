@@ -9,6 +9,9 @@
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/scheduler_invariant.h"
 #include "kernels/api/check.h"
+#include "tests/support/test_class.h"
+
+namespace scheduler_test {
 
 using namespace lathe::engine;
 
@@ -376,5 +379,7 @@ void SchedulerTest::counters_separate_first_work_from_repeated_work() {
   QCOMPARE(bench.scheduler.counters().n_recomputed_tokens, static_cast<std::uint64_t>(n_lost));
 }
 
-QTEST_GUILESS_MAIN(SchedulerTest)
+LATHE_TEST(SchedulerTest)
+
+}  // namespace scheduler_test
 #include "scheduler_test.moc"

@@ -10,6 +10,9 @@
 #include "kernels/selftest/random_tensor.h"
 #include "tests/support/act_order_folders.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
+
+namespace act_order_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -147,5 +150,7 @@ class ActOrderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ActOrderTest)
+LATHE_TEST(ActOrderTest)
+
+}  // namespace act_order_test
 #include "act_order_test.moc"

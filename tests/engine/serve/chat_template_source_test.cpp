@@ -6,7 +6,10 @@
 #include <filesystem>
 
 #include "engine/api/text_template.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace chat_template_source_test {
 
 using namespace lathe::engine;
 using lathe::tests::TextFolder;
@@ -123,5 +126,7 @@ class ChatTemplateSourceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChatTemplateSourceTest)
+LATHE_TEST(ChatTemplateSourceTest)
+
+}  // namespace chat_template_source_test
 #include "chat_template_source_test.moc"

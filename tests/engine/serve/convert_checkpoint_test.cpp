@@ -13,7 +13,10 @@
 #include "kernels/api/rounded_tensor.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace convert_checkpoint_test {
 
 using namespace lathe;
 using engine::EngineOptions;
@@ -294,5 +297,7 @@ class ConvertCheckpointTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ConvertCheckpointTest)
+LATHE_TEST(ConvertCheckpointTest)
+
+}  // namespace convert_checkpoint_test
 #include "convert_checkpoint_test.moc"

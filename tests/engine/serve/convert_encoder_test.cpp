@@ -11,9 +11,12 @@
 #include "engine/text/gguf_tokenizer.h"
 #include "tests/support/encoder_folder.h"
 #include "tests/support/gguf_copy.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
 #include "tests/support/written_families.h"
+
+namespace convert_encoder_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -205,5 +208,7 @@ class ConvertEncoderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ConvertEncoderTest)
+LATHE_TEST(ConvertEncoderTest)
+
+}  // namespace convert_encoder_test
 #include "convert_encoder_test.moc"

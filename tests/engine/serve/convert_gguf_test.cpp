@@ -16,8 +16,11 @@
 #include "tests/support/gguf_copy.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/written_families.h"
+
+namespace convert_gguf_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -433,5 +436,7 @@ void ConvertGgufTest::the_file_that_is_read_is_not_replaced() {
   QVERIFY(refused.error().message.find("is read") != std::string::npos);
 }
 
-QTEST_APPLESS_MAIN(ConvertGgufTest)
+LATHE_TEST(ConvertGgufTest)
+
+}  // namespace convert_gguf_test
 #include "convert_gguf_test.moc"

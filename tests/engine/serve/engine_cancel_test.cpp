@@ -8,6 +8,9 @@
 #include <semaphore>
 
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
+
+namespace engine_cancel_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -250,5 +253,7 @@ void EngineCancelTest::E1_sixty_four_wait_for_a_pool_of_one_and_a_bit() {
   verify_at_rest(harness);
 }
 
-QTEST_GUILESS_MAIN(EngineCancelTest)
+LATHE_TEST(EngineCancelTest)
+
+}  // namespace engine_cancel_test
 #include "engine_cancel_test.moc"

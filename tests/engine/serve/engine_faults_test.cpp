@@ -9,6 +9,9 @@
 
 #include "engine/base/utf8.h"
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
+
+namespace engine_faults_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -380,5 +383,7 @@ void EngineFaultsTest::handles_outlive_the_engine() {
   handle->cancel();
 }
 
-QTEST_GUILESS_MAIN(EngineFaultsTest)
+LATHE_TEST(EngineFaultsTest)
+
+}  // namespace engine_faults_test
 #include "engine_faults_test.moc"

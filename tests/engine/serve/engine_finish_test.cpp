@@ -8,6 +8,9 @@
 #include "engine/base/utf8.h"
 #include "tests/support/engine_harness.h"
 #include "tests/support/fake_tokenizer.h"
+#include "tests/support/test_class.h"
+
+namespace engine_finish_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -278,5 +281,7 @@ void EngineFinishTest::prompt_logprobs_survive_preemption() {
   QCOMPARE(harness.script->faults(), std::string());
 }
 
-QTEST_GUILESS_MAIN(EngineFinishTest)
+LATHE_TEST(EngineFinishTest)
+
+}  // namespace engine_finish_test
 #include "engine_finish_test.moc"

@@ -7,6 +7,9 @@
 
 #include "tests/support/engine_harness.h"
 #include "tests/support/fake_tokenizer.h"
+#include "tests/support/test_class.h"
+
+namespace engine_loop_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -182,5 +185,7 @@ void EngineLoopTest::the_last_prompt_token_is_always_computed() {
   QCOMPARE(ask(*harness.engine, greedy_request(prompt, 1)).all.usage.n_cached_tokens, 28);
 }
 
-QTEST_GUILESS_MAIN(EngineLoopTest)
+LATHE_TEST(EngineLoopTest)
+
+}  // namespace engine_loop_test
 #include "engine_loop_test.moc"

@@ -10,6 +10,9 @@
 
 #include "engine/schedule/policies.h"
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
+
+namespace engine_policies_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -294,5 +297,7 @@ void EnginePoliciesTest::who_waits_for_a_batch_does_not_hold_up_the_end() {
   QCOMPARE(collect(*handle).all.finish_reason, FinishReason::cancelled);
 }
 
-QTEST_GUILESS_MAIN(EnginePoliciesTest)
+LATHE_TEST(EnginePoliciesTest)
+
+}  // namespace engine_policies_test
 #include "engine_policies_test.moc"

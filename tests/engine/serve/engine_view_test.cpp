@@ -8,6 +8,9 @@
 #include <latch>
 
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
+
+namespace engine_view_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -362,5 +365,7 @@ void EngineViewTest::the_engines_seed_makes_a_run_repeatable() {
   QVERIFY(first_answer(5) != first_answer(6));
 }
 
-QTEST_GUILESS_MAIN(EngineViewTest)
+LATHE_TEST(EngineViewTest)
+
+}  // namespace engine_view_test
 #include "engine_view_test.moc"

@@ -3,6 +3,9 @@
 #include <QtTest>
 
 #include "engine/serve/event_ring.h"
+#include "tests/support/test_class.h"
+
+namespace event_ring_test {
 
 using namespace lathe::engine;
 
@@ -67,5 +70,7 @@ void EventRingTest::two_readers_do_not_disturb_each_other() {
   QCOMPARE(ring.since(one).size(), 1U);
 }
 
-QTEST_GUILESS_MAIN(EventRingTest)
+LATHE_TEST(EventRingTest)
+
+}  // namespace event_ring_test
 #include "event_ring_test.moc"

@@ -6,7 +6,10 @@
 #include <algorithm>
 
 #include "engine/serve/opened_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace fit_fixes_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -173,5 +176,7 @@ void FitFixesTest::a_description_has_the_same_fixes() {
   QVERIFY(find_fixes(*info, options).error().code == ErrorCode::invalid_argument);
 }
 
-QTEST_GUILESS_MAIN(FitFixesTest)
+LATHE_TEST(FitFixesTest)
+
+}  // namespace fit_fixes_test
 #include "fit_fixes_test.moc"

@@ -12,6 +12,9 @@
 #include "tests/support/quantized_folders.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/test_class.h"
+
+namespace fp8_blocks_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -231,5 +234,7 @@ void Fp8BlocksTest::experts_give_the_logits_of_their_numbers() {
   }
 }
 
-QTEST_APPLESS_MAIN(Fp8BlocksTest)
+LATHE_TEST(Fp8BlocksTest)
+
+}  // namespace fp8_blocks_test
 #include "fp8_blocks_test.moc"

@@ -10,7 +10,10 @@
 #include "engine/api/checkpoint.h"
 #include "tests/support/model_stores.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace inspect_checkpoint_test {
 
 using namespace lathe::engine;
 using lathe::tests::tiny_model_path;
@@ -305,5 +308,7 @@ void InspectCheckpointTest::shared_models_are_described() {
   QVERIFY(info->warnings.empty());
 }
 
-QTEST_GUILESS_MAIN(InspectCheckpointTest)
+LATHE_TEST(InspectCheckpointTest)
+
+}  // namespace inspect_checkpoint_test
 #include "inspect_checkpoint_test.moc"

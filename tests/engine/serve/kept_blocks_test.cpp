@@ -14,7 +14,10 @@
 #include "kernels/api/dtype.h"
 #include "tests/support/gguf_builder.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace kept_blocks_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -271,5 +274,7 @@ class KeptBlocksTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(KeptBlocksTest)
+LATHE_TEST(KeptBlocksTest)
+
+}  // namespace kept_blocks_test
 #include "kept_blocks_test.moc"

@@ -3,7 +3,10 @@
 #include <QTest>
 
 #include "engine/api/engine.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace load_chat_template_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -130,5 +133,7 @@ class LoadChatTemplateTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LoadChatTemplateTest)
+LATHE_TEST(LoadChatTemplateTest)
+
+}  // namespace load_chat_template_test
 #include "load_chat_template_test.moc"

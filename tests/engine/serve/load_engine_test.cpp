@@ -13,7 +13,10 @@
 #include "tests/support/process_memory.h"
 #include "tests/support/sentencepiece_model.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace load_engine_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -433,5 +436,7 @@ void LoadEngineTest::stories260K_through_the_engine() {
   }
 }
 
-QTEST_GUILESS_MAIN(LoadEngineTest)
+LATHE_TEST(LoadEngineTest)
+
+}  // namespace load_engine_test
 #include "load_engine_test.moc"

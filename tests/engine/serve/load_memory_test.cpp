@@ -10,6 +10,7 @@
 #include "engine/api/engine.h"
 #include "tests/support/engine_harness.h"
 #include "tests/support/few_threads.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 
 namespace {
@@ -30,6 +31,8 @@ void* operator new(std::size_t n) {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+
+namespace load_memory_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -105,5 +108,7 @@ void LoadMemoryTest::E3_the_system_may_have_no_memory_left() {
   QVERIFY(load_engine(options).has_value());
 }
 
-QTEST_GUILESS_MAIN(LoadMemoryTest)
+LATHE_TEST(LoadMemoryTest)
+
+}  // namespace load_memory_test
 #include "load_memory_test.moc"

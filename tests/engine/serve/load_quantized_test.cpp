@@ -15,7 +15,10 @@
 #include "engine/run/open_backend.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/process_memory.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace load_quantized_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -206,5 +209,7 @@ class LoadQuantizedTest : public QObject {
   const WideModel wide_;
 };
 
-QTEST_GUILESS_MAIN(LoadQuantizedTest)
+LATHE_TEST(LoadQuantizedTest)
+
+}  // namespace load_quantized_test
 #include "load_quantized_test.moc"

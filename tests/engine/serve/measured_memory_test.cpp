@@ -7,7 +7,10 @@
 
 #include "engine/api/engine.h"
 #include "tests/support/process_memory.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace measured_memory_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -67,5 +70,7 @@ void MeasuredMemoryTest::a_second_load_is_measured_alike() {
   QVERIFY2(std::abs(second - first) < 8, qPrintable(QString("%1 %2").arg(first).arg(second)));
 }
 
-QTEST_GUILESS_MAIN(MeasuredMemoryTest)
+LATHE_TEST(MeasuredMemoryTest)
+
+}  // namespace measured_memory_test
 #include "measured_memory_test.moc"

@@ -8,7 +8,11 @@
 #include "engine/model/architectures.h"
 #include "engine/serve/fit_fixes.h"
 #include "engine/serve/opened_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/written_families.h"
+
+namespace memory_plan_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -47,6 +51,7 @@ class MemoryPlanTest : public QObject {
   void a_window_of_all_layers_takes_no_more_than_it();
   void layers_with_a_window_have_what_max_num_seqs_hold_of_it();
   void a_window_group_that_saves_nothing_is_none();
+  void layers_that_share_keys_and_values_take_none();
   void bytes_are_shared_among_groups_data();
   void bytes_are_shared_among_groups();
   void pool_holds_all_sequences_when_there_is_room();
@@ -64,6 +69,7 @@ class MemoryPlanTest : public QObject {
   void kv_dtype_auto_is_as_compute();
   void kv_dtype_may_be_chosen();
   void kv_in_int8_counts_its_scales();
+  void chunks_are_whole_blocks();
   void rows_follow_the_options();
   void logit_rows_are_at_least_one_a_sequence();
   void verdict_by_what_is_free();
@@ -96,6 +102,22 @@ void MemoryPlanTest::context_beyond_the_checkpoint_is_refused() {
   QCOMPARE(plan.error().message, std::string("max_model_len is 257, but the checkpoint supports at most 256 positions"));
 }
 
+void MemoryPlanTest::chunks_are_whole_blocks() {
+  Case test;
+  test.config.has_chunks = true;
+  test.config.layers.front().window = 40;
+  test.options.block_size = 16;
+  const auto plan = test.plan();
+  QVERIFY(!plan.has_value());
+  QVERIFY(plan.error().code == ErrorCode::invalid_argument);
+  QVERIFY(plan.error().message.find("block_size is 16, but the checkpoint sees its context in chunks of 40") == 0);
+  test.options.max_model_len = 40;  // one chunk
+  QVERIFY(test.plan().has_value());
+  test.options.max_model_len = 0;
+  test.options.block_size = 8;
+  QVERIFY(test.plan().has_value());
+}
+
 /// As far as its factor goes; without being asked the context is that of the checkpoint.
 void MemoryPlanTest::dynamic_rope_may_be_asked_for_more() {
   Case test;
@@ -114,6 +136,25 @@ void MemoryPlanTest::dynamic_rope_may_be_asked_for_more() {
   rope.original_max_position_embeddings = 128;  // 256 positions are stretched already
   test.options.max_model_len = 257;
   QVERIFY(!test.plan().has_value());
+}
+
+/// gemma4-per-layer: two layers with a window of 12 and one that sees all have K and V, two more use those.
+void MemoryPlanTest::layers_that_share_keys_and_values_take_none() {
+  Case test;
+  test.config = open_model(tests::family_path("gemma4-per-layer"))->config;
+  test.options.max_num_seqs = 1;
+  test.options.max_num_batched_tokens = 16;
+  const auto plan = test.plan();
+  QVERIFY(plan.has_value());
+  // Two KV heads of 16 twice, and of 24; K and V in f32.
+  constexpr std::int64_t kWindowBytes = 2 * 2 * 16 * 2 * 4, kWholeBytes = 2 * 24 * 2 * 4;
+  QCOMPARE(plan->block_bytes, 16 * (kWindowBytes + kWholeBytes));
+  QCOMPARE(plan->estimate.windows.size(), std::size_t{1});
+  const FitWindow& window = plan->estimate.windows.front();
+  QCOMPARE(window.n_layers, 2);
+  QCOMPARE(plan->estimate.kv, 16 * (window.n_blocks * kWindowBytes + plan->limits.n_blocks * kWholeBytes));
+  test.options.kv_cache_memory_bytes = plan->estimate.kv;
+  QCOMPARE(test.plan()->limits.n_blocks, plan->limits.n_blocks);
 }
 
 /// Window and step, rounded to blocks, in place of the context; unless a policy reserves the context, or a layer sees all.
@@ -422,5 +463,7 @@ void MemoryPlanTest::L20_the_largest_legal_config_does_not_fit() {
   }
 }
 
-QTEST_GUILESS_MAIN(MemoryPlanTest)
+LATHE_TEST(MemoryPlanTest)
+
+}  // namespace memory_plan_test
 #include "memory_plan_test.moc"

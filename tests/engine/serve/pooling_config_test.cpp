@@ -4,8 +4,11 @@
 #include <QTest>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
 #include "tests/support/verify_has.h"
+
+namespace pooling_config_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -91,5 +94,7 @@ class PoolingConfigTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PoolingConfigTest)
+LATHE_TEST(PoolingConfigTest)
+
+}  // namespace pooling_config_test
 #include "pooling_config_test.moc"

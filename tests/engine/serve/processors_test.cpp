@@ -8,7 +8,10 @@
 #include "engine/api/engine.h"
 #include "kernels/api/backend.h"
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace processors_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -86,5 +89,7 @@ class ProcessorsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ProcessorsTest)
+LATHE_TEST(ProcessorsTest)
+
+}  // namespace processors_test
 #include "processors_test.moc"

@@ -11,6 +11,9 @@
 #include "tests/support/dequantized_copy.h"
 #include "tests/support/quantized_folders.h"
 #include "tests/support/runner_driver.h"
+#include "tests/support/test_class.h"
+
+namespace quantized_model_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -202,5 +205,7 @@ void QuantizedModelTest::parts_of_one_product_in_different_formats_become_number
   QVERIFY(logits_of(folder.path(), {.as_stored = true}) == logits_of(dequantized_copy(folder.path(), made), {}));
 }
 
-QTEST_APPLESS_MAIN(QuantizedModelTest)
+LATHE_TEST(QuantizedModelTest)
+
+}  // namespace quantized_model_test
 #include "quantized_model_test.moc"

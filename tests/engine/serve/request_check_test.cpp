@@ -5,6 +5,9 @@
 
 #include "engine/serve/request_check.h"
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
+
+namespace request_check_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -124,5 +127,7 @@ void RequestCheckTest::a_huge_salt_is_refused() {
   QVERIFY(refusal(request).contains("257"));
 }
 
-QTEST_GUILESS_MAIN(RequestCheckTest)
+LATHE_TEST(RequestCheckTest)
+
+}  // namespace request_check_test
 #include "request_check_test.moc"

@@ -6,6 +6,9 @@
 #include <thread>
 
 #include "engine/api/request.h"
+#include "tests/support/test_class.h"
+
+namespace request_handle_test {
 
 using namespace lathe::engine;
 
@@ -155,5 +158,7 @@ void RequestHandleTest::finish_reasons_have_openai_names() {
   QCOMPARE(name_of(FinishReason::error), std::string_view("error"));
 }
 
-QTEST_GUILESS_MAIN(RequestHandleTest)
+LATHE_TEST(RequestHandleTest)
+
+}  // namespace request_handle_test
 #include "request_handle_test.moc"

@@ -8,6 +8,9 @@
 #include "tests/support/fake_tokenizer.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace rope_choice_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -128,5 +131,7 @@ void RopeChoiceTest::a_salt_cannot_stand_for_a_choice() {
   QCOMPARE(ask_with(7, std::string(1, '\1')), 2 * kBlockSize);
 }
 
-QTEST_GUILESS_MAIN(RopeChoiceTest)
+LATHE_TEST(RopeChoiceTest)
+
+}  // namespace rope_choice_test
 #include "rope_choice_test.moc"

@@ -11,6 +11,9 @@
 #include "engine/model/random_checkpoint.h"
 #include "engine/model/weight_plan.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
+
+namespace shape_model_test {
 
 using namespace lathe;
 using namespace lathe::engine;
@@ -164,5 +167,7 @@ void ShapeModelTest::experts_have_their_tensors() {
   QVERIFY(plan->warnings.empty());
 }
 
-QTEST_GUILESS_MAIN(ShapeModelTest)
+LATHE_TEST(ShapeModelTest)
+
+}  // namespace shape_model_test
 #include "shape_model_test.moc"

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "tests/support/engine_harness.h"
+#include "tests/support/test_class.h"
 
 namespace {
 thread_local int n_until_failure = 0;  // 0: never
@@ -20,6 +21,8 @@ void* operator new(std::size_t n) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace submit_alloc_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -63,5 +66,7 @@ void SubmitAllocTest::every_allocation_of_a_submit_may_fail() {
   QCOMPARE(collect(*handle).ids().size(), 3U);
 }
 
-QTEST_GUILESS_MAIN(SubmitAllocTest)
+LATHE_TEST(SubmitAllocTest)
+
+}  // namespace submit_alloc_test
 #include "submit_alloc_test.moc"

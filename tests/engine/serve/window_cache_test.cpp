@@ -12,7 +12,10 @@
 #include "tests/support/fake_tokenizer.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace window_cache_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -23,7 +26,8 @@ constexpr int kVocab = 96;
 constexpr int kBlockSize = 4;
 constexpr int kWindow = 12;  // tests/fixtures/families
 constexpr int kChunk = 16;
-constexpr std::array kMixed{"gemma2", "gemma3", "gpt-oss", "cohere2", "exaone4"};  // a window in some layers
+// A window in some layers; the last layers of the last two use the keys and values of earlier ones, or K as V.
+constexpr std::array kMixed{"gemma2", "gemma3", "gpt-oss", "cohere2", "exaone4", "gemma4", "gemma4-per-layer"};
 
 std::string path_of(const QString& family) { return source_path("tests/fixtures/families/" + family.toStdString()); }
 
@@ -379,5 +383,7 @@ void WindowCacheTest::traffic_in_a_tight_pool() {
   QCOMPARE(snapshot->n_blocks_cached + snapshot->n_blocks_free, n_blocks);
 }
 
-QTEST_GUILESS_MAIN(WindowCacheTest)
+LATHE_TEST(WindowCacheTest)
+
+}  // namespace window_cache_test
 #include "window_cache_test.moc"

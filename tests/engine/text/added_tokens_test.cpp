@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace added_tokens_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -94,5 +98,7 @@ class AddedTokensTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AddedTokensTest)
+LATHE_TEST(AddedTokensTest)
+
+}  // namespace added_tokens_test
 #include "added_tokens_test.moc"

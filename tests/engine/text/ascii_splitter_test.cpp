@@ -6,6 +6,9 @@
 #include <random>
 
 #include "engine/text/regex.h"
+#include "tests/support/test_class.h"
+
+namespace ascii_splitter_test {
 
 using namespace lathe::engine;
 
@@ -86,5 +89,7 @@ class AsciiSplitterTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(AsciiSplitterTest)
+LATHE_TEST(AsciiSplitterTest)
+
+}  // namespace ascii_splitter_test
 #include "ascii_splitter_test.moc"

@@ -6,6 +6,9 @@
 #include <random>
 
 #include "engine/text/byte_alphabet.h"
+#include "tests/support/test_class.h"
+
+namespace bpe_test {
 
 using namespace lathe::engine;
 
@@ -142,5 +145,7 @@ class BpeTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BpeTest)
+LATHE_TEST(BpeTest)
+
+}  // namespace bpe_test
 #include "bpe_test.moc"

@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace chat_template_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -174,5 +178,7 @@ class ChatTemplateTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChatTemplateTest)
+LATHE_TEST(ChatTemplateTest)
+
+}  // namespace chat_template_test
 #include "chat_template_test.moc"

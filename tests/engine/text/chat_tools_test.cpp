@@ -7,6 +7,9 @@
 #include "engine/api/text_template.h"
 #include "engine/base/text_file.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace chat_tools_test {
 
 using namespace lathe::engine;
 using lathe::tests::shared_path;
@@ -196,5 +199,7 @@ class ChatToolsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChatToolsTest)
+LATHE_TEST(ChatToolsTest)
+
+}  // namespace chat_tools_test
 #include "chat_tools_test.moc"

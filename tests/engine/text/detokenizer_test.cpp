@@ -4,6 +4,9 @@
 #include <QTest>
 
 #include "engine/base/utf8.h"
+#include "tests/support/test_class.h"
+
+namespace detokenizer_test {
 
 using namespace lathe::engine;
 
@@ -214,5 +217,7 @@ class DetokenizerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DetokenizerTest)
+LATHE_TEST(DetokenizerTest)
+
+}  // namespace detokenizer_test
 #include "detokenizer_test.moc"

@@ -5,9 +5,12 @@
 
 #include "engine/text/gguf_tokenizer.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
+
+namespace gguf_vocabulary_source_test {
 
 using namespace lathe;
 
@@ -170,5 +173,7 @@ class GgufVocabularySourceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GgufVocabularySourceTest)
+LATHE_TEST(GgufVocabularySourceTest)
+
+}  // namespace gguf_vocabulary_source_test
 #include "gguf_vocabulary_source_test.moc"

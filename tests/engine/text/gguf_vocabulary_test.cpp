@@ -7,8 +7,11 @@
 
 #include "engine/text/byte_alphabet.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
+
+namespace gguf_vocabulary_test {
 
 using namespace lathe::engine;
 using lathe::tests::encoded;
@@ -55,6 +58,23 @@ GgufVocabulary sentencepiece() {
   return vocabulary;
 }
 
+/// Pieces for the bytes of U+00E9 alone.
+GgufVocabulary gemma4() {
+  GgufVocabulary vocabulary;
+  vocabulary.model = "gemma4";
+  vocabulary.tokens = {"<pad>", "<eos>", "<bos>", "<unk>", "<0xC3>", "<0xA9>", "\xE2\x96\x81", "a", "b", "ab", "\n", "\n\n"};
+  vocabulary.tokens.emplace_back(
+      "\xE2\x96\x81"
+      "ab");
+  vocabulary.tokens.emplace_back("<|tool_call>");
+  vocabulary.token_type = {3, 3, 3, 2, 6, 6, 1, 1, 1, 1, 1, 1, 1, 4};
+  vocabulary.merges = {"a b", "\xE2\x96\x81 ab", "\n \n"};
+  vocabulary.bos_token_id = 2;
+  vocabulary.eos_token_id = 1;
+  vocabulary.unknown_token_id = 3;
+  return vocabulary;
+}
+
 GgufVocabulary wordpiece() {
   GgufVocabulary vocabulary;
   vocabulary.model = "bert";
@@ -89,6 +109,19 @@ class GgufVocabularyTest : public QObject {
     QCOMPARE(encoded(**t, "he e", true, false), (Ids{256, ' ', 'e'}));
     QCOMPARE(encoded(**t, "<tool>", false, false), (Ids{258}));
     QCOMPARE((*t)->eos_ids(), Ids{257});
+  }
+  /// Merges over the whole text, blanks as marks, bytes for what has no piece, and BOS unless the file says no.
+  void gemma_4_merges_texts_without_words() {
+    const auto t = make_gguf_tokenizer(gemma4());
+    QVERIFY2(t.has_value(), t ? "" : t.error().message.c_str());
+    QCOMPARE(encoded(**t, "ab ab\n\n\na", true, false), (Ids{2, 9, 12, 11, 10, 7}));
+    QCOMPARE(encoded(**t, "\xC3\xA9<|tool_call>  b", false, false), (Ids{4, 5, 13, 6, 6, 8}));
+    QCOMPARE((*t)->decode(Ids{9, 12, 4, 5, 8}, true), std::string("ab ab\xC3\xA9"
+                                                                  "b"));
+    QVERIFY((*t)->adds_bos());
+    GgufVocabulary without = gemma4();
+    without.add_bos_token = false;
+    QCOMPARE(encoded(**make_gguf_tokenizer(without), "b", true, false), Ids{8});
   }
   void T6_control_tokens_are_no_text() {
     const auto t = make_gguf_tokenizer(byte_level());
@@ -177,8 +210,9 @@ class GgufVocabularyTest : public QObject {
   void the_file_of_a_folder_reads_the_same() {
     GgufVocabulary with_ends = byte_level();
     with_ends.add_bos_token = with_ends.add_eos_token = true;
-    for (const auto& [vocabulary, name] : {std::pair(byte_level(), "tokenizer.json"), std::pair(with_ends, "tokenizer.json"),
-                                           std::pair(sentencepiece(), "tokenizer.model")}) {
+    for (const auto& [vocabulary, name] :
+         {std::pair(byte_level(), "tokenizer.json"), std::pair(with_ends, "tokenizer.json"),
+          std::pair(sentencepiece(), "tokenizer.model"), std::pair(gemma4(), "tokenizer.json")}) {
       const auto file = write_vocabulary_file(vocabulary);
       QVERIFY(file.has_value());
       QCOMPARE(file->name, std::string(name));
@@ -201,5 +235,7 @@ class GgufVocabularyTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufVocabularyTest)
+LATHE_TEST(GgufVocabularyTest)
+
+}  // namespace gguf_vocabulary_test
 #include "gguf_vocabulary_test.moc"

@@ -6,8 +6,11 @@
 
 #include "engine/text/tokenizer_json.h"
 #include "tests/support/bpe_files.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
 #include "tests/support/tiny_model.h"
+
+namespace huge_text_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -68,5 +71,7 @@ class HugeTextTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HugeTextTest)
+LATHE_TEST(HugeTextTest)
+
+}  // namespace huge_text_test
 #include "huge_text_test.moc"

@@ -8,7 +8,10 @@
 #include "engine/text/normal_text.h"
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace normalized_tokens_test {
 
 using namespace lathe::engine;
 using lathe::tests::byte_level_file;
@@ -277,5 +280,7 @@ class NormalizedTokensTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(NormalizedTokensTest)
+LATHE_TEST(NormalizedTokensTest)
+
+}  // namespace normalized_tokens_test
 #include "normalized_tokens_test.moc"

@@ -4,6 +4,9 @@
 #include <QTest>
 
 #include "engine/base/utf8.h"
+#include "tests/support/test_class.h"
+
+namespace normalizer_test {
 
 using namespace lathe::engine;
 
@@ -109,5 +112,7 @@ class NormalizerTest : public QObject {
   void null_means_none() { QVERIFY(make_normalizer(Json())->get() == nullptr); }
 };
 
-QTEST_GUILESS_MAIN(NormalizerTest)
+LATHE_TEST(NormalizerTest)
+
+}  // namespace normalizer_test
 #include "normalizer_test.moc"

@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace pretokenizer_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -125,5 +129,7 @@ class PretokenizerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PretokenizerTest)
+LATHE_TEST(PretokenizerTest)
+
+}  // namespace pretokenizer_test
 #include "pretokenizer_test.moc"

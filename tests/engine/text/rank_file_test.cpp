@@ -5,7 +5,10 @@
 
 #include "engine/base/base64.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace rank_file_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -92,5 +95,7 @@ class RankFileTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RankFileTest)
+LATHE_TEST(RankFileTest)
+
+}  // namespace rank_file_test
 #include "rank_file_test.moc"

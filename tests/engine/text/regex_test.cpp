@@ -4,6 +4,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace regex_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -74,5 +78,7 @@ class RegexTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RegexTest)
+LATHE_TEST(RegexTest)
+
+}  // namespace regex_test
 #include "regex_test.moc"

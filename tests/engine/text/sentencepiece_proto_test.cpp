@@ -8,6 +8,9 @@
 #include "engine/base/text_file.h"
 #include "tests/support/sentencepiece_model.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace sentencepiece_proto_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -173,5 +176,7 @@ class SentencePieceProtoTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SentencePieceProtoTest)
+LATHE_TEST(SentencePieceProtoTest)
+
+}  // namespace sentencepiece_proto_test
 #include "sentencepiece_proto_test.moc"

@@ -5,7 +5,10 @@
 
 #include "tests/support/encoded.h"
 #include "tests/support/sentencepiece_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace sentencepiece_tokenizer_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -271,5 +274,7 @@ class SentencePieceTokenizerTest : public QObject {
 
 }  // namespace
 
-QTEST_GUILESS_MAIN(SentencePieceTokenizerTest)
+LATHE_TEST(SentencePieceTokenizerTest)
+
+}  // namespace sentencepiece_tokenizer_test
 #include "sentencepiece_tokenizer_test.moc"

@@ -4,7 +4,10 @@
 
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace special_token_names_test {
 
 using namespace lathe::engine;
 using lathe::tests::byte_level_file;
@@ -97,5 +100,7 @@ class SpecialTokenNamesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SpecialTokenNamesTest)
+LATHE_TEST(SpecialTokenNamesTest)
+
+}  // namespace special_token_names_test
 #include "special_token_names_test.moc"

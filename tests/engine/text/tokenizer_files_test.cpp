@@ -11,7 +11,10 @@
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
 #include "tests/support/sentencepiece_model.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace tokenizer_files_test {
 
 namespace fs = std::filesystem;
 using namespace lathe::engine;
@@ -175,5 +178,7 @@ class TokenizerFilesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenizerFilesTest)
+LATHE_TEST(TokenizerFilesTest)
+
+}  // namespace tokenizer_files_test
 #include "tokenizer_files_test.moc"

@@ -5,7 +5,10 @@
 
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace tokenizer_json_test {
 
 using namespace lathe::engine;
 using lathe::tests::byte_fallback_file;
@@ -278,5 +281,7 @@ class TokenizerJsonTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenizerJsonTest)
+LATHE_TEST(TokenizerJsonTest)
+
+}  // namespace tokenizer_json_test
 #include "tokenizer_json_test.moc"

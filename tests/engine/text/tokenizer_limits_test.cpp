@@ -5,8 +5,11 @@
 #include "engine/text/tokenizer_json.h"
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
 #include "tests/support/verify_has.h"
+
+namespace tokenizer_limits_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -240,5 +243,7 @@ class TokenizerLimitsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenizerLimitsTest)
+LATHE_TEST(TokenizerLimitsTest)
+
+}  // namespace tokenizer_limits_test
 #include "tokenizer_limits_test.moc"

@@ -9,6 +9,9 @@
 #include "tests/support/encoded.h"
 #include "tests/support/gguf_file.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace tokenizer_vectors_test {
 
 using namespace lathe::engine;
 using lathe::tests::encoded;
@@ -204,5 +207,7 @@ class TokenizerVectorsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TokenizerVectorsTest)
+LATHE_TEST(TokenizerVectorsTest)
+
+}  // namespace tokenizer_vectors_test
 #include "tokenizer_vectors_test.moc"

@@ -4,6 +4,10 @@
 #include <QTest>
 #include <random>
 
+#include "tests/support/test_class.h"
+
+namespace unigram_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -103,5 +107,7 @@ class UnigramTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(UnigramTest)
+LATHE_TEST(UnigramTest)
+
+}  // namespace unigram_test
 #include "unigram_test.moc"

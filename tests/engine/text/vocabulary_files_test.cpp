@@ -5,7 +5,10 @@
 
 #include "tests/support/bpe_files.h"
 #include "tests/support/encoded.h"
+#include "tests/support/test_class.h"
 #include "tests/support/text_files.h"
+
+namespace vocabulary_files_test {
 
 using namespace lathe::engine;
 using namespace lathe::tests;
@@ -105,5 +108,7 @@ class VocabularyFilesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(VocabularyFilesTest)
+LATHE_TEST(VocabularyFilesTest)
+
+}  // namespace vocabulary_files_test
 #include "vocabulary_files_test.moc"

@@ -6,7 +6,10 @@
 
 #include "engine/text/pretokenizer.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace word_patterns_test {
 
 using namespace lathe::engine;
 
@@ -57,11 +60,23 @@ class WordPatternsTest : public QObject {
 
   void every_name_that_our_families_need_is_known_data() {
     QTest::addColumn<QString>("like");  // another name for the same
-    const std::pair<const char*, const char*> names[] = {
-        {"phi-2", "gpt-2"},        {"olmo", "gpt-2"},         {"mpt", "gpt-2"},         {"llama3", "llama-bpe"},
-        {"llama-v3", "llama-bpe"}, {"falcon3", "llama-bpe"},  {"pixtral", "llama-bpe"}, {"chatglm-bpe", "glm4"},
-        {"llama4", "gpt-4o"},      {"smollm", "exaone"},      {"starcoder", "exaone"},  {"refact", "exaone"},
-        {"command-r", "exaone"},   {"gpt3-finnish", "bloom"}, {"poro-chat", "bloom"}};
+    const std::pair<const char*, const char*> names[] = {{"phi-2", "gpt-2"},
+                                                         {"olmo", "gpt-2"},
+                                                         {"mpt", "gpt-2"},
+                                                         {"llama3", "llama-bpe"},
+                                                         {"llama-v3", "llama-bpe"},
+                                                         {"falcon3", "llama-bpe"},
+                                                         {"pixtral", "llama-bpe"},
+                                                         {"chatglm-bpe", "glm4"},
+                                                         {"llama4", "gpt-4o"},
+                                                         {"minimax-m2", "gpt-4o"},
+                                                         {"hunyuan-dense", "deepseek-v3"},
+                                                         {"smollm", "exaone"},
+                                                         {"starcoder", "exaone"},
+                                                         {"refact", "exaone"},
+                                                         {"command-r", "exaone"},
+                                                         {"gpt3-finnish", "bloom"},
+                                                         {"poro-chat", "bloom"}};
     for (const auto& [name, like] : names) QTest::newRow(name) << like;
   }
   void every_name_that_our_families_need_is_known() {
@@ -110,5 +125,7 @@ class WordPatternsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(WordPatternsTest)
+LATHE_TEST(WordPatternsTest)
+
+}  // namespace word_patterns_test
 #include "word_patterns_test.moc"

@@ -3,6 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace wordpiece_test {
+
 using namespace lathe::engine;
 
 namespace {
@@ -70,5 +74,7 @@ class WordPieceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WordPieceTest)
+LATHE_TEST(WordPieceTest)
+
+}  // namespace wordpiece_test
 #include "wordpiece_test.moc"

@@ -3,6 +3,9 @@
 #include <vector>
 
 #include "kernels/api/tensor.h"
+#include "tests/support/test_class.h"
+
+namespace tensor_test {
 
 using namespace lathe::kernels;
 
@@ -74,5 +77,7 @@ class TensorTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TensorTest)
+LATHE_TEST(TensorTest)
+
+}  // namespace tensor_test
 #include "tensor_test.moc"

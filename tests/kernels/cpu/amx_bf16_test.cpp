@@ -8,6 +8,9 @@
 
 #include "kernels/formats/element.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace amx_bf16_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -190,5 +193,7 @@ class AmxBf16Test : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AmxBf16Test)
+LATHE_TEST(AmxBf16Test)
+
+}  // namespace amx_bf16_test
 #include "amx_bf16_test.moc"

@@ -6,6 +6,9 @@
 
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace amx_codes_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -177,5 +180,7 @@ class AmxCodesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AmxCodesTest)
+LATHE_TEST(AmxCodesTest)
+
+}  // namespace amx_codes_test
 #include "amx_codes_test.moc"

@@ -3,6 +3,9 @@
 #include <vector>
 
 #include "tests/kernels/attention_sequence.h"
+#include "tests/support/test_class.h"
+
+namespace attention_forms_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -149,5 +152,7 @@ class AttentionFormsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AttentionFormsTest)
+LATHE_TEST(AttentionFormsTest)
+
+}  // namespace attention_forms_test
 #include "attention_forms_test.moc"

@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "tests/kernels/attention_sequence.h"
+#include "tests/support/test_class.h"
+
+namespace attention_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -355,5 +358,7 @@ void AttentionTest::later_writes_to_a_slot_replace_it() {
   QVERIFY(same_bits(second.attend_all(20).view(), want.view()));
 }
 
-QTEST_GUILESS_MAIN(AttentionTest)
+LATHE_TEST(AttentionTest)
+
+}  // namespace attention_test
 #include "attention_test.moc"

@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "kernels/api/router.h"
+#include "tests/support/test_class.h"
+
+namespace choose_experts_test {
 
 using namespace lathe::kernels;
 
@@ -86,5 +89,7 @@ class ChooseExpertsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChooseExpertsTest)
+LATHE_TEST(ChooseExpertsTest)
+
+}  // namespace choose_experts_test
 #include "choose_experts_test.moc"

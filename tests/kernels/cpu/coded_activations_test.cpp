@@ -7,6 +7,9 @@
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
 #include "tests/support/coded_product.h"
+#include "tests/support/test_class.h"
+
+namespace coded_activations_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -103,5 +106,7 @@ class CodedActivationsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CodedActivationsTest)
+LATHE_TEST(CodedActivationsTest)
+
+}  // namespace coded_activations_test
 #include "coded_activations_test.moc"

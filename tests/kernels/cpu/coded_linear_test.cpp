@@ -6,6 +6,9 @@
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
 #include "tests/support/coded_product.h"
+#include "tests/support/test_class.h"
+
+namespace coded_linear_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -166,5 +169,7 @@ class CodedLinearTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CodedLinearTest)
+LATHE_TEST(CodedLinearTest)
+
+}  // namespace coded_linear_test
 #include "coded_linear_test.moc"

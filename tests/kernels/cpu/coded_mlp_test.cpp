@@ -6,6 +6,9 @@
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
 #include "tests/support/coded_product.h"
+#include "tests/support/test_class.h"
+
+namespace coded_mlp_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -57,5 +60,7 @@ class CodedMlpTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CodedMlpTest)
+LATHE_TEST(CodedMlpTest)
+
+}  // namespace coded_mlp_test
 #include "coded_mlp_test.moc"

@@ -7,6 +7,9 @@
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
 #include "tests/support/coded_product.h"
+#include "tests/support/test_class.h"
+
+namespace coded_weights_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -105,5 +108,7 @@ class CodedWeightsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CodedWeightsTest)
+LATHE_TEST(CodedWeightsTest)
+
+}  // namespace coded_weights_test
 #include "coded_weights_test.moc"

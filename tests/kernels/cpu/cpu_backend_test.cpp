@@ -8,6 +8,9 @@
 
 #include "kernels/cpu/isa/isa.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace cpu_backend_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -188,5 +191,7 @@ class CpuBackendTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CpuBackendTest)
+LATHE_TEST(CpuBackendTest)
+
+}  // namespace cpu_backend_test
 #include "cpu_backend_test.moc"

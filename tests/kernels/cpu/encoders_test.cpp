@@ -12,6 +12,9 @@
 #include "kernels/formats/codes/rounding.h"
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace encoders_test {
 
 using namespace lathe::kernels;
 
@@ -102,5 +105,7 @@ class EncodersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EncodersTest)
+LATHE_TEST(EncodersTest)
+
+}  // namespace encoders_test
 #include "encoders_test.moc"

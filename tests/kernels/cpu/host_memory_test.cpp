@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "tests/support/test_class.h"
+
+namespace host_memory_test {
+
 using namespace lathe::kernels;
 
 namespace {
@@ -80,5 +84,7 @@ class HostMemoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HostMemoryTest)
+LATHE_TEST(HostMemoryTest)
+
+}  // namespace host_memory_test
 #include "host_memory_test.moc"

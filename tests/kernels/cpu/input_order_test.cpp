@@ -7,6 +7,9 @@
 #include "kernels/api/rounded_tensor.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/kernels/attention_sequence.h"
+#include "tests/support/test_class.h"
+
+namespace input_order_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -262,5 +265,7 @@ class InputOrderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(InputOrderTest)
+LATHE_TEST(InputOrderTest)
+
+}  // namespace input_order_test
 #include "input_order_test.moc"

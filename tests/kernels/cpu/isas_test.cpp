@@ -9,6 +9,9 @@
 
 #include "kernels/api/backend.h"
 #include "kernels/cpu/isa/isa.h"
+#include "tests/support/test_class.h"
+
+namespace isas_test {
 
 using namespace lathe::kernels;
 
@@ -53,5 +56,7 @@ class IsasTest : public QObject {
   void the_best_is_found_without_a_name() { QCOMPARE(std::string(find_isa({})->name), cpu_isas().back()); }
 };
 
-QTEST_GUILESS_MAIN(IsasTest)
+LATHE_TEST(IsasTest)
+
+}  // namespace isas_test
 #include "isas_test.moc"

@@ -5,6 +5,9 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/kernels/attention_sequence.h"
+#include "tests/support/test_class.h"
+
+namespace layer_halves_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -297,5 +300,7 @@ void LayerHalvesTest::threads_meet_once_an_operation() {
   }
 }
 
-QTEST_GUILESS_MAIN(LayerHalvesTest)
+LATHE_TEST(LayerHalvesTest)
+
+}  // namespace layer_halves_test
 #include "layer_halves_test.moc"

@@ -5,6 +5,9 @@
 
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace linear_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -267,5 +270,7 @@ class LinearTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LinearTest)
+LATHE_TEST(LinearTest)
+
+}  // namespace linear_test
 #include "linear_test.moc"

@@ -6,6 +6,9 @@
 
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace minned_linear_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -101,5 +104,7 @@ class MinnedLinearTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MinnedLinearTest)
+LATHE_TEST(MinnedLinearTest)
+
+}  // namespace minned_linear_test
 #include "minned_linear_test.moc"

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixtures of experts as operations: the reference has them, processors leave them to the caller.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace mixture_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -95,7 +99,28 @@ class MixtureTest : public QObject {
     QCOMPARE(x.view().row<float>(0)[2], 2.0F);
     QCOMPARE(x.view().row<float>(1)[0], 3.0F);
   }
+
+  void gates_of_heads_and_of_columns_scale_theirs_data() { add_isa_rows(); }
+  void gates_of_heads_and_of_columns_scale_theirs() {
+    const auto backend = backend_of_row();
+    const auto reference = make_reference_backend();
+    RandomNumbers numbers(11);
+    for (const std::int64_t n_gates : {std::int64_t{1}, std::int64_t{3}, std::int64_t{7}, std::int64_t{105}}) {
+      const RandomTensor x(Dtype::f32, {5, 105}, numbers), gate(Dtype::f32, {5, n_gates}, numbers, 4);
+      const RandomTensor want = x.copy();
+      reference->scale_by_sigmoid(want.view(), gate.view());
+      backend->scale_by_sigmoid(x.view(), gate.view());
+      for (std::int64_t row = 0; row < 5; ++row) {
+        for (std::int64_t i = 0; i < 105; ++i) {
+          const double error = std::fabs(x.view().row<float>(row)[i] - want.view().row<float>(row)[i]);
+          QVERIFY(error <= 1e-6 * std::max(1.0, std::fabs(static_cast<double>(want.view().row<float>(row)[i]))));
+        }
+      }
+    }
+  }
 };
 
-QTEST_GUILESS_MAIN(MixtureTest)
+LATHE_TEST(MixtureTest)
+
+}  // namespace mixture_test
 #include "mixture_test.moc"

@@ -5,6 +5,9 @@
 
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace mlp_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -108,6 +111,7 @@ double exact(Activation activation, double x) {
     case Activation::gelu: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
     case Activation::gelu_tanh: return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::relu: return x > 0 ? x : 0;
+    case Activation::relu_squared: return x > 0 ? x * x : 0;
     case Activation::clamped_silu: return std::min(x, 7.0) / (1 + std::exp(-1.702 * std::min(x, 7.0)));
   }
   return NAN;
@@ -125,8 +129,8 @@ class MlpTest : public QObject {
     for (int i = -60; i <= 60; ++i) values.push_back(static_cast<float>(i) * 0.17F);
     for (const float far : {-90.0F, -30.0F, 30.0F, 90.0F, 0.001F, -0.001F}) values.push_back(far);
     const auto backend = backend_of_row();
-    for (const Activation activation :
-         {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::clamped_silu}) {
+    for (const Activation activation : {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu,
+                                        Activation::clamped_silu, Activation::relu_squared}) {
       const std::vector<float> got = activated(*backend, activation, values);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const double want = exact(activation, values[i]);
@@ -276,5 +280,7 @@ class MlpTest : public QObject {
   void silu_keeps_nan() { QVERIFY(std::isnan(silu_of(*backend_of_row(), std::numeric_limits<float>::quiet_NaN()))); }
 };
 
-QTEST_GUILESS_MAIN(MlpTest)
+LATHE_TEST(MlpTest)
+
+}  // namespace mlp_test
 #include "mlp_test.moc"

@@ -12,6 +12,9 @@
 #include "kernels/cpu/table/coded_layout.h"
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace panel_codes_test {
 
 using namespace lathe::kernels;
 
@@ -239,5 +242,7 @@ class PanelCodesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PanelCodesTest)
+LATHE_TEST(PanelCodesTest)
+
+}  // namespace panel_codes_test
 #include "panel_codes_test.moc"

@@ -10,6 +10,9 @@
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace panel_matrix_test {
 
 using namespace lathe::kernels;
 
@@ -140,5 +143,7 @@ class PanelMatrixTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PanelMatrixTest)
+LATHE_TEST(PanelMatrixTest)
+
+}  // namespace panel_matrix_test
 #include "panel_matrix_test.moc"

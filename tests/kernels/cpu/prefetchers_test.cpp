@@ -6,6 +6,9 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace prefetchers_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -61,5 +64,7 @@ class PrefetchersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PrefetchersTest)
+LATHE_TEST(PrefetchersTest)
+
+}  // namespace prefetchers_test
 #include "prefetchers_test.moc"

@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace rowwise_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -269,5 +272,7 @@ class RowwiseTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RowwiseTest)
+LATHE_TEST(RowwiseTest)
+
+}  // namespace rowwise_test
 #include "rowwise_test.moc"

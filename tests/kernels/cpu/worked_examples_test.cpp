@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace worked_examples_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -244,5 +247,7 @@ class WorkedExamplesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WorkedExamplesTest)
+LATHE_TEST(WorkedExamplesTest)
+
+}  // namespace worked_examples_test
 #include "worked_examples_test.moc"

@@ -6,6 +6,10 @@
 #include <set>
 #include <tuple>
 
+#include "tests/support/test_class.h"
+
+namespace attention_items_test {
+
 using namespace lathe::kernels;
 using namespace lathe::kernels::cuda;
 
@@ -183,5 +187,7 @@ class AttentionItemsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AttentionItemsTest)
+LATHE_TEST(AttentionItemsTest)
+
+}  // namespace attention_items_test
 #include "attention_items_test.moc"

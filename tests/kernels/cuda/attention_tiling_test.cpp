@@ -5,6 +5,10 @@
 #include <QTest>
 #include <set>
 
+#include "tests/support/test_class.h"
+
+namespace attention_tiling_test {
+
 using namespace lathe::kernels;
 using namespace lathe::kernels::cuda;
 
@@ -106,5 +110,7 @@ class AttentionTilingTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(AttentionTilingTest)
+LATHE_TEST(AttentionTilingTest)
+
+}  // namespace attention_tiling_test
 #include "attention_tiling_test.moc"

@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace chunk_turns_test {
+
 using namespace lathe::kernels::cuda;
 
 namespace {
@@ -83,5 +87,7 @@ class ChunkTurnsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChunkTurnsTest)
+LATHE_TEST(ChunkTurnsTest)
+
+}  // namespace chunk_turns_test
 #include "chunk_turns_test.moc"

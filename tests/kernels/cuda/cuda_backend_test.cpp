@@ -5,6 +5,9 @@
 #include "kernels/api/roofline.h"
 #include "kernels/api/selftest.h"
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace cuda_backend_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -91,5 +94,7 @@ class CudaBackendTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CudaBackendTest)
+LATHE_TEST(CudaBackendTest)
+
+}  // namespace cuda_backend_test
 #include "cuda_backend_test.moc"

@@ -9,6 +9,10 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace expert_items_test {
+
 using namespace lathe::kernels::cuda;
 
 namespace {
@@ -103,5 +107,7 @@ class ExpertItemsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExpertItemsTest)
+LATHE_TEST(ExpertItemsTest)
+
+}  // namespace expert_items_test
 #include "expert_items_test.moc"

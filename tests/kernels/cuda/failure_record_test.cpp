@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace failure_record_test {
+
 using namespace lathe::kernels;
 using namespace lathe::kernels::cuda;
 
@@ -109,5 +113,7 @@ class FailureRecordTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FailureRecordTest)
+LATHE_TEST(FailureRecordTest)
+
+}  // namespace failure_record_test
 #include "failure_record_test.moc"

@@ -6,6 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace matrix_layout_test {
+
 using namespace lathe::kernels::cuda;
 
 namespace {
@@ -162,5 +166,7 @@ class MatrixLayoutTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MatrixLayoutTest)
+LATHE_TEST(MatrixLayoutTest)
+
+}  // namespace matrix_layout_test
 #include "matrix_layout_test.moc"

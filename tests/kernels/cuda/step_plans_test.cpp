@@ -5,6 +5,10 @@
 #include <QTest>
 #include <stdexcept>
 
+#include "tests/support/test_class.h"
+
+namespace step_plans_test {
+
 using namespace lathe::kernels::cuda;
 
 namespace {
@@ -63,5 +67,7 @@ class StepPlansTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(StepPlansTest)
+LATHE_TEST(StepPlansTest)
+
+}  // namespace step_plans_test
 #include "step_plans_test.moc"

@@ -6,6 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "tests/support/test_class.h"
+
+namespace tile_order_test {
+
 using namespace lathe::kernels::cuda;
 
 class TileOrderTest : public QObject {
@@ -50,5 +54,7 @@ class TileOrderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TileOrderTest)
+LATHE_TEST(TileOrderTest)
+
+}  // namespace tile_order_test
 #include "tile_order_test.moc"

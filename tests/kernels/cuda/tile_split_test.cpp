@@ -5,6 +5,10 @@
 #include <QTest>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace tile_split_test {
+
 using namespace lathe::kernels::cuda;
 
 class TileSplitTest : public QObject {
@@ -59,5 +63,7 @@ class TileSplitTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TileSplitTest)
+LATHE_TEST(TileSplitTest)
+
+}  // namespace tile_split_test
 #include "tile_split_test.moc"

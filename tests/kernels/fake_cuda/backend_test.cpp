@@ -9,6 +9,9 @@
 #include "kernels/formats/format.h"
 #include "tests/kernels/backends.h"
 #include "tests/support/fake_cuda/fake_device.h"
+#include "tests/support/test_class.h"
+
+namespace backend_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -326,5 +329,7 @@ class BackendTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BackendTest)
+LATHE_TEST(BackendTest)
+
+}  // namespace backend_test
 #include "backend_test.moc"

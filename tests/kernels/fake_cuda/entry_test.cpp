@@ -9,14 +9,12 @@
 #include "kernels/cuda/device_list.h"
 #include "kernels/loader/cuda_entry.h"
 #include "tests/support/fake_cuda/fake_device.h"
+#include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
 
 extern "C" lathe::kernels::Backend* lathe_cuda_backend(const char* version, int device, int n_threads, char* why,
                                                        std::size_t n_why);
 extern "C" void lathe_cuda_devices(const char* version, lathe::kernels::CudaDevices& list);
-
-using namespace lathe::kernels;
-using namespace lathe::tests;
 
 namespace {
 
@@ -51,6 +49,11 @@ int nvmlDeviceGetMemoryInfo(void* device, NvmlMemory* memory) {
   return 0;
 }
 }
+
+namespace entry_test {
+
+using namespace lathe::kernels;
+using namespace lathe::tests;
 
 class EntryTest : public QObject {
   Q_OBJECT
@@ -197,5 +200,7 @@ class EntryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EntryTest)
+LATHE_TEST(EntryTest)
+
+}  // namespace entry_test
 #include "entry_test.moc"

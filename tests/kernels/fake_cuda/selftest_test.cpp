@@ -6,6 +6,9 @@
 #include "kernels/api/selftest.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "tests/support/fake_cuda/fake_device.h"
+#include "tests/support/test_class.h"
+
+namespace selftest_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -31,5 +34,7 @@ class SelftestTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SelftestTest)
+LATHE_TEST(SelftestTest)
+
+}  // namespace selftest_test
 #include "selftest_test.moc"

@@ -9,6 +9,9 @@
 #include "kernels/formats/format.h"
 #include "kernels/formats/tensor_codes.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace coded_rows_test {
 
 using namespace lathe::kernels;
 
@@ -112,5 +115,7 @@ class CodedRowsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CodedRowsTest)
+LATHE_TEST(CodedRowsTest)
+
+}  // namespace coded_rows_test
 #include "coded_rows_test.moc"

@@ -7,6 +7,9 @@
 #include "kernels/api/dtype.h"
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
+#include "tests/support/test_class.h"
+
+namespace dtype_test {
 
 using namespace lathe::kernels;
 
@@ -150,5 +153,7 @@ class DtypeTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(DtypeTest)
+LATHE_TEST(DtypeTest)
+
+}  // namespace dtype_test
 #include "dtype_test.moc"

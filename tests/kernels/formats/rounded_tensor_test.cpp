@@ -7,6 +7,9 @@
 
 #include "kernels/api/coded_rows.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace rounded_tensor_test {
 
 using namespace lathe::kernels;
 
@@ -76,5 +79,7 @@ class RoundedTensorTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RoundedTensorTest)
+LATHE_TEST(RoundedTensorTest)
+
+}  // namespace rounded_tensor_test
 #include "rounded_tensor_test.moc"

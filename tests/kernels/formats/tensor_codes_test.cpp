@@ -9,6 +9,9 @@
 #include "kernels/formats/element.h"
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace tensor_codes_test {
 
 using namespace lathe::kernels;
 
@@ -136,5 +139,7 @@ class TensorCodesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TensorCodesTest)
+LATHE_TEST(TensorCodesTest)
+
+}  // namespace tensor_codes_test
 #include "tensor_codes_test.moc"

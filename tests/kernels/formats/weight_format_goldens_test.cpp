@@ -10,6 +10,9 @@
 #include "kernels/api/rounded_tensor.h"
 #include "kernels/formats/format.h"
 #include "tests/support/hex_floats.h"
+#include "tests/support/test_class.h"
+
+namespace weight_format_goldens_test {
 
 using namespace lathe::kernels;
 using lathe::tests::floats_of_hex;
@@ -70,5 +73,7 @@ class WeightFormatGoldensTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WeightFormatGoldensTest)
+LATHE_TEST(WeightFormatGoldensTest)
+
+}  // namespace weight_format_goldens_test
 #include "weight_format_goldens_test.moc"

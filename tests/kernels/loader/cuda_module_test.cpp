@@ -9,6 +9,9 @@
 #include <fstream>
 
 #include "kernels/loader/cuda_entry.h"
+#include "tests/support/test_class.h"
+
+namespace cuda_module_test {
 
 using namespace lathe::kernels;
 
@@ -111,5 +114,7 @@ class CudaModuleTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(CudaModuleTest)
+LATHE_TEST(CudaModuleTest)
+
+}  // namespace cuda_module_test
 #include "cuda_module_test.moc"

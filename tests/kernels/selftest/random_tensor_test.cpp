@@ -9,6 +9,9 @@
 #include <set>
 
 #include "kernels/formats/element.h"
+#include "tests/support/test_class.h"
+
+namespace random_tensor_test {
 
 using namespace lathe::kernels;
 
@@ -112,5 +115,7 @@ class RandomTensorTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RandomTensorTest)
+LATHE_TEST(RandomTensorTest)
+
+}  // namespace random_tensor_test
 #include "random_tensor_test.moc"

@@ -6,6 +6,9 @@
 
 #include "kernels/selftest/roof.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/support/test_class.h"
+
+namespace roofline_test {
 
 using namespace lathe::kernels;
 
@@ -168,5 +171,7 @@ class RooflineTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RooflineTest)
+LATHE_TEST(RooflineTest)
+
+}  // namespace roofline_test
 #include "roofline_test.moc"

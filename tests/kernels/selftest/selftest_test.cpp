@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "tests/kernels/backends.h"
+#include "tests/support/test_class.h"
+
+namespace selftest_test {
 
 using namespace lathe::kernels;
 using namespace lathe::tests;
@@ -74,5 +77,7 @@ class SelfTestTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SelfTestTest)
+LATHE_TEST(SelfTestTest)
+
+}  // namespace selftest_test
 #include "selftest_test.moc"

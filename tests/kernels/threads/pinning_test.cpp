@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "kernels/threads/thread_pool.h"
+#include "tests/support/test_class.h"
+
+namespace pinning_test {
 
 using namespace lathe::kernels;
 
@@ -142,5 +145,7 @@ class PinningTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PinningTest)
+LATHE_TEST(PinningTest)
+
+}  // namespace pinning_test
 #include "pinning_test.moc"

@@ -16,6 +16,9 @@
 #include <vector>
 
 #include "tests/support/few_threads.h"
+#include "tests/support/test_class.h"
+
+namespace thread_pool_test {
 
 using lathe::kernels::ThreadPool;
 
@@ -195,5 +198,7 @@ class ThreadPoolTest : public QObject {
   void a_machine_has_at_least_one_core() { QVERIFY(lathe::kernels::n_physical_cores() >= 1); }
 };
 
-QTEST_GUILESS_MAIN(ThreadPoolTest)
+LATHE_TEST(ThreadPoolTest)
+
+}  // namespace thread_pool_test
 #include "thread_pool_test.moc"

@@ -15,6 +15,7 @@ inline float activated(float x, kernels::Activation activation) {
     case kernels::Activation::gelu: return 0.5F * x * (1 + std::erf(x * 0.70710678F));
     case kernels::Activation::gelu_tanh: return 0.5F * x * (1 + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
     case kernels::Activation::relu: return std::max(x, 0.0F);
+    case kernels::Activation::relu_squared: return std::max(x, 0.0F) * std::max(x, 0.0F);
     case kernels::Activation::clamped_silu: {
       const float y = std::min(x, 7.0F);
       return y / (1 + std::exp(-1.702F * y));

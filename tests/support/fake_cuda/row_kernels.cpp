@@ -97,8 +97,10 @@ void scale(Stream stream, const Rows& x, float factor) {
   for_numbers(stream, "scale", x, [factor](float& to, std::int64_t, std::int64_t) { to *= factor; });
 }
 void scale_by_sigmoid(Stream stream, const Rows& x, const Rows& gate) {
-  for_numbers(stream, "scale_by_sigmoid", x,
-              [gate](float& to, std::int64_t row, std::int64_t) { to *= 1 / (1 + std::exp(-number_at(gate, row, 0))); });
+  const std::int64_t width = x.n_columns / gate.n_columns;
+  for_numbers(stream, "scale_by_sigmoid", x, [gate, width](float& to, std::int64_t row, std::int64_t column) {
+    to *= 1 / (1 + std::exp(-number_at(gate, row, column / width)));
+  });
 }
 void clamp(Stream stream, const Rows& x, float limit) {
   for_numbers(stream, "clamp", x, [limit](float& to, std::int64_t, std::int64_t) { to = clamped(to, limit); });

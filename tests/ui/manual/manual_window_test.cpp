@@ -7,7 +7,10 @@
 #include <QSpinBox>
 #include <QTextBlock>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
+
+namespace manual_window_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -311,5 +314,7 @@ void ManualWindowTest::tables_and_code_are_drawn() {
   QVERIFY(shown.view->document()->rootFrame()->childFrames().size() >= 2);
 }
 
-QTEST_MAIN(ManualWindowTest)
+LATHE_WINDOW_TEST(ManualWindowTest)
+
+}  // namespace manual_window_test
 #include "manual_window_test.moc"

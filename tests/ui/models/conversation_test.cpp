@@ -6,7 +6,10 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/support/test_class.h"
 #include "ui/models/reply_writer.h"
+
+namespace conversation_test {
 
 using namespace lathe;
 
@@ -284,5 +287,7 @@ void ConversationTest::a_broken_footer_is_an_empty_one() {
   }
 }
 
-QTEST_MAIN(ConversationTest)
+LATHE_WINDOW_TEST(ConversationTest)
+
+}  // namespace conversation_test
 #include "conversation_test.moc"

@@ -3,7 +3,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/models/durations.h"
+
+namespace load_text_test {
 
 using namespace lathe;
 using namespace lathe::ui;
@@ -70,5 +73,7 @@ class LoadTextTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LoadTextTest)
+LATHE_TEST(LoadTextTest)
+
+}  // namespace load_text_test
 #include "load_text_test.moc"

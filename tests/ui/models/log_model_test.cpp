@@ -2,7 +2,10 @@
 #include <QAbstractItemModelTester>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/models/log_model.h"
+
+namespace log_model_test {
 
 using lathe::app::LogLevel;
 using lathe::app::LogLine;
@@ -59,5 +62,7 @@ class LogModelTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LogModelTest)
+LATHE_TEST(LogModelTest)
+
+}  // namespace log_model_test
 #include "log_model_test.moc"

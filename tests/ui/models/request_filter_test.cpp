@@ -2,7 +2,10 @@
 #include <QTest>
 #include <cmath>
 
+#include "tests/support/test_class.h"
 #include "ui/models/request_filter.h"
+
+namespace request_filter_test {
 
 using lathe::app::RequestRecord;
 using lathe::app::RequestStatus;
@@ -68,5 +71,7 @@ class RequestFilterTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RequestFilterTest)
+LATHE_TEST(RequestFilterTest)
+
+}  // namespace request_filter_test
 #include "request_filter_test.moc"

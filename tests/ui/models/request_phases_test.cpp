@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/models/request_phases.h"
+
+namespace request_phases_test {
 
 using lathe::engine::SchedulerEvent;
 using lathe::engine::SchedulerEventKind;
@@ -77,5 +80,7 @@ class RequestPhasesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RequestPhasesTest)
+LATHE_TEST(RequestPhasesTest)
+
+}  // namespace request_phases_test
 #include "request_phases_test.moc"

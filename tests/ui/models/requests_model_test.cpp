@@ -4,7 +4,10 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/models/requests_model.h"
+
+namespace requests_model_test {
 
 using lathe::app::RequestRecord;
 using lathe::app::RequestStatus;
@@ -93,5 +96,7 @@ class RequestsModelTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RequestsModelTest)
+LATHE_TEST(RequestsModelTest)
+
+}  // namespace requests_model_test
 #include "requests_model_test.moc"

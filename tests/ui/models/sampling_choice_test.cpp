@@ -6,6 +6,10 @@
 #include <QTest>
 #include <set>
 
+#include "tests/support/test_class.h"
+
+namespace sampling_choice_test {
+
 using namespace lathe;
 
 class SamplingChoiceTest : public QObject {
@@ -256,5 +260,7 @@ void SamplingChoiceTest::each_request_has_a_seed_of_its_own() {
   QCOMPARE(choice.last_seed().value_or(0), std::uint64_t{7});
 }
 
-QTEST_MAIN(SamplingChoiceTest)
+LATHE_WINDOW_TEST(SamplingChoiceTest)
+
+}  // namespace sampling_choice_test
 #include "sampling_choice_test.moc"

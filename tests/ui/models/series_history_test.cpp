@@ -3,7 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/test_class.h"
 #include "ui/models/series_history.h"
+
+namespace series_history_test {
 
 using lathe::ui::SeriesHistory;
 using lathe::ui::Span;
@@ -56,5 +59,7 @@ class SeriesHistoryTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SeriesHistoryTest)
+LATHE_TEST(SeriesHistoryTest)
+
+}  // namespace series_history_test
 #include "series_history_test.moc"

@@ -2,8 +2,11 @@
 // The cells of a sweep in rows and columns, whichever variable lies across.
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/models/sweep_grid.h"
 #include "ui/models/sweep_text.h"
+
+namespace sweep_grid_test {
 
 using namespace lathe;
 
@@ -53,5 +56,7 @@ void SweepGridTest::a_number_never_stands_alone() {
   QCOMPARE(ui::value_text("quantization", "none"), QString("none"));
 }
 
-QTEST_MAIN(SweepGridTest)
+LATHE_WINDOW_TEST(SweepGridTest)
+
+}  // namespace sweep_grid_test
 #include "sweep_grid_test.moc"

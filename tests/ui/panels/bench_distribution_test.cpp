@@ -5,12 +5,15 @@
 #include <QTemporaryDir>
 
 #include "app/bench/sweep/result/sweep_journal.h"
+#include "tests/support/test_class.h"
 #include "tests/ui/bench_fixture.h"
 #include "ui/panels/bench/charts/chart_legend.h"
 #include "ui/panels/bench/charts/distribution_chart.h"
 #include "ui/panels/bench/charts/sweep_chart.h"
 #include "ui/panels/bench/charts/sweep_charts.h"
 #include "ui/panels/bench/history/history_view.h"
+
+namespace bench_distribution_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -297,5 +300,7 @@ void BenchDistributionTest::a_single_cell_has_its_distribution_alone() {
   QVERIFY(chart->name_of(0).isEmpty());
 }
 
-QTEST_MAIN(BenchDistributionTest)
+LATHE_WINDOW_TEST(BenchDistributionTest)
+
+}  // namespace bench_distribution_test
 #include "bench_distribution_test.moc"

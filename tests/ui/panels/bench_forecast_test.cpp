@@ -4,12 +4,15 @@
 #include <atomic>
 #include <future>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/bench_fixture.h"
 #include "ui/models/sweep_forecast.h"
 #include "ui/models/sweep_text.h"
 #include "ui/panels/bench/results/cell_grid.h"
 #include "ui/panels/bench/results/sweep_header.h"
 #include "ui/shell/status_bar.h"
+
+namespace bench_forecast_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -244,5 +247,7 @@ void BenchForecastTest::times_are_rounded_as_they_are_known() {
   QCOMPARE(ui::about_text(7260), QString("2 h 1 min"));
 }
 
-QTEST_MAIN(BenchForecastTest)
+LATHE_WINDOW_TEST(BenchForecastTest)
+
+}  // namespace bench_forecast_test
 #include "bench_forecast_test.moc"

@@ -9,9 +9,12 @@
 #include <filesystem>
 
 #include "app/bench/sweep/result/sweep_journal.h"
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/bench/history/compare_table.h"
 #include "ui/panels/bench/history/history_view.h"
+
+namespace bench_history_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -269,5 +272,7 @@ void BenchHistoryTest::the_tables_are_models() {
   QCOMPARE(compared.rowCount(), 0);
 }
 
-QTEST_MAIN(BenchHistoryTest)
+LATHE_WINDOW_TEST(BenchHistoryTest)
+
+}  // namespace bench_history_test
 #include "bench_history_test.moc"

@@ -5,7 +5,10 @@
 #include <QSpinBox>
 #include <QTableView>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/bench_fixture.h"
+
+namespace bench_saturation_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -71,5 +74,7 @@ class BenchSaturationTest : public QObject {
   }
 };
 
-QTEST_MAIN(BenchSaturationTest)
+LATHE_WINDOW_TEST(BenchSaturationTest)
+
+}  // namespace bench_saturation_test
 #include "bench_saturation_test.moc"

@@ -14,6 +14,7 @@
 #include <QTemporaryDir>
 
 #include "app/api/sweep_export.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/bench_fixture.h"
 #include "ui/panels/bench/charts/sweep_chart.h"
@@ -23,6 +24,8 @@
 #include "ui/panels/bench/results/sweep_header.h"
 #include "ui/widgets/inline_message.h"
 #include "ui/widgets/segmented.h"
+
+namespace bench_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -456,5 +459,7 @@ void BenchTest::templates_fill_the_plan() {
   QVERIFY(fixture.text("bench.cost").contains("12 cells × 3 repeats"));
 }
 
-QTEST_MAIN(BenchTest)
+LATHE_WINDOW_TEST(BenchTest)
+
+}  // namespace bench_test
 #include "bench_test.moc"

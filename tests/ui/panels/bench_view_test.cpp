@@ -8,6 +8,7 @@
 #include <QMenu>
 #include <QPushButton>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/bench_fixture.h"
 #include "ui/models/sweep_table.h"
 #include "ui/panels/bench/charts/sweep_chart.h"
@@ -15,6 +16,8 @@
 #include "ui/panels/bench/history/history_view.h"
 #include "ui/panels/bench/results/sweep_header.h"
 #include "ui/widgets/chip.h"
+
+namespace bench_view_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -385,5 +388,7 @@ void BenchViewTest::columns_are_chosen_and_kept() {
   QCOMPARE(headings(fixture), usual);
 }
 
-QTEST_MAIN(BenchViewTest)
+LATHE_WINDOW_TEST(BenchViewTest)
+
+}  // namespace bench_view_test
 #include "bench_view_test.moc"

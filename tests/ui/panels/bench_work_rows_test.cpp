@@ -5,7 +5,10 @@
 #include <QSpinBox>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/panels/bench/plan/work_rows.h"
+
+namespace bench_work_rows_test {
 
 using namespace lathe;
 using namespace lathe::ui;
@@ -172,5 +175,7 @@ void BenchWorkRowsTest::a_variable_hides_or_disables_its_control() {
   QVERIFY(form.shows(work, "rate", false, "load") && form.shows(work, "turn_tokens", false, "turns"));
 }
 
-QTEST_MAIN(BenchWorkRowsTest)
+LATHE_WINDOW_TEST(BenchWorkRowsTest)
+
+}  // namespace bench_work_rows_test
 #include "bench_work_rows_test.moc"

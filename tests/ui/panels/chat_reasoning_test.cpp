@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Chat page with a model that reasons: the reasoning is apart, folded, and no part of the assistant's words.
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/chat/reasoning_fold.h"
 #include "ui/panels/chat/transcript.h"
+
+namespace chat_reasoning_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -82,5 +85,7 @@ class ChatReasoningTest : public QObject {
   std::unique_ptr<WindowFixture> fixture;
 };
 
-QTEST_MAIN(ChatReasoningTest)
+LATHE_WINDOW_TEST(ChatReasoningTest)
+
+}  // namespace chat_reasoning_test
 #include "chat_reasoning_test.moc"

@@ -4,8 +4,11 @@
 #include <QLineEdit>
 #include <QSignalSpy>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/chat/transcript.h"
+
+namespace chat_states_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -244,5 +247,7 @@ void ChatStatesTest::a_model_without_a_template_says_what_works() {
   QCOMPARE(fixture->window->page(), QString("serve"));
 }
 
-QTEST_MAIN(ChatStatesTest)
+LATHE_WINDOW_TEST(ChatStatesTest)
+
+}  // namespace chat_states_test
 #include "chat_states_test.moc"

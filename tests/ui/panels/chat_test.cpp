@@ -4,9 +4,12 @@
 #include <QLabel>
 #include <QSignalSpy>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/chat/transcript.h"
 #include "ui/widgets/context_meter.h"
+
+namespace chat_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -458,5 +461,7 @@ void ChatTest::the_meter_counts_the_chat() {
   QTRY_VERIFY2(!meter->words().startsWith("0 used") && meter->words().contains("of 4,096"), qPrintable(meter->words()));
 }
 
-QTEST_MAIN(ChatTest)
+LATHE_WINDOW_TEST(ChatTest)
+
+}  // namespace chat_test
 #include "chat_test.moc"

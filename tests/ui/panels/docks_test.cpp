@@ -9,10 +9,13 @@
 #include <QTableView>
 #include <QTableWidget>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/kv_map.h"
 #include "ui/widgets/live_chart.h"
 #include "ui/widgets/why_list.h"
+
+namespace docks_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -21,11 +24,7 @@ class DocksTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
-  void init() {
-    fixture = std::make_unique<WindowFixture>();
-    QVERIFY(fixture->load_model());
-    fixture->engine()->answer_with("Paged attention keeps blocks.");
-  }
+  void init() { open({}); }
   void cleanup() { fixture.reset(); }
 
   void the_monitor_draws_what_runs();
@@ -57,6 +56,16 @@ class DocksTest : public QObject {
   void diagnostics_without_a_model();
 
  private:
+  void open(FakeLoad load) {
+    fixture.reset();
+    fixture = std::make_unique<WindowFixture>(std::move(load));
+    QVERIFY(fixture->load_model());
+    fixture->engine()->answer_with("Paged attention keeps blocks.");
+  }
+  void answer_one_request() {
+    fixture->say("Tell me");
+    QVERIFY(fixture->wait_reply());
+  }
   /// One request of the chat that runs and stands still.
   void hold_a_request() {
     fixture->engine()->pause();
@@ -68,10 +77,7 @@ class DocksTest : public QObject {
   void reload(int FakeModel::* setting, int value) {
     FakeLoad load;
     load.model.*setting = value;
-    fixture.reset();
-    fixture = std::make_unique<WindowFixture>(std::move(load));
-    QVERIFY(fixture->load_model());
-    fixture->engine()->answer_with("Paged attention keeps blocks.");
+    open(std::move(load));
   }
   void end_it() {
     fixture->engine()->resume();
@@ -330,8 +336,7 @@ void DocksTest::padding_has_a_chart_where_there_is_any() {
 void DocksTest::the_inspector_says_why() {
   fixture->show_panel("requests");
   QVERIFY(fixture->find<QLabel>("requests.empty")->isVisible());
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   QTRY_COMPARE(n_rows("requests.table"), 1);
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
   auto* why = fixture->find<ui::WhyList>("requests.why");
@@ -349,8 +354,7 @@ void DocksTest::the_inspector_says_why() {
 }
 
 void DocksTest::why_brings_the_dock() {
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   QVERIFY(!fixture->find<QTableView>("requests.table")->isVisible());
   Q_EMIT fixture->window->context().navigator.inspect_request(1);
   QTRY_VERIFY(fixture->find<QTableView>("requests.table")->isVisible());
@@ -374,8 +378,7 @@ void DocksTest::the_why_list_follows_at_its_limit() {
 
 void DocksTest::the_inspector_has_the_figures() {
   fixture->show_panel("requests");
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#1"));
   fixture->click("requests.inspector.tabs.1");
   auto* figures = fixture->find<QLabel>("requests.inspector.figures");
@@ -386,8 +389,7 @@ void DocksTest::the_inspector_has_the_figures() {
 
 void DocksTest::the_filter_picks_requests() {
   fixture->show_panel("requests");
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   fixture->engine()->fail_after(3, engine::Error{engine::ErrorCode::internal, "the step failed", "step"});
   fixture->trigger("chat.regenerate");
   QVERIFY(fixture->wait_reply());
@@ -407,8 +409,7 @@ void DocksTest::the_filter_picks_requests() {
 void DocksTest::a_paused_table_stands_still() {
   fixture->show_panel("requests");
   fixture->click("requests.pause");
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   fixture->window->bridge().refresh();
   QCOMPARE(n_rows("requests.table"), 0);
   fixture->click("requests.pause");
@@ -417,8 +418,7 @@ void DocksTest::a_paused_table_stands_still() {
 
 void DocksTest::clearing_leaves_the_running_requests() {
   fixture->show_panel("requests");
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   hold_a_request();
   QTRY_COMPARE(n_rows("requests.table"), 2);
   fixture->trigger("requests.clear");
@@ -432,8 +432,7 @@ void DocksTest::clearing_leaves_the_running_requests() {
 
 void DocksTest::a_request_after_clearing_is_inspected() {
   fixture->show_panel("requests");
-  fixture->say("Tell me");
-  QVERIFY(fixture->wait_reply());
+  answer_one_request();
   fixture->trigger("requests.clear");
   QVERIFY(!fixture->find<QLabel>("requests.inspector.title")->text().startsWith('#'));
   fixture->say("Again");
@@ -495,5 +494,7 @@ void DocksTest::diagnostics_without_a_model() {
   QVERIFY2(copied().contains("model: none loaded"), qPrintable(copied()));
 }
 
-QTEST_MAIN(DocksTest)
+LATHE_WINDOW_TEST(DocksTest)
+
+}  // namespace docks_test
 #include "docks_test.moc"

@@ -5,9 +5,12 @@
 #include <QMimeData>
 
 #include "app/api/draft.h"
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/chat/draft_field.h"
 #include "ui/widgets/inline_message.h"
+
+namespace draft_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -126,5 +129,7 @@ class ComposerDraftTest : public QObject {
   }
 };
 
-QTEST_MAIN(ComposerDraftTest)
+LATHE_WINDOW_TEST(ComposerDraftTest)
+
+}  // namespace draft_test
 #include "draft_test.moc"

@@ -4,8 +4,11 @@
 #include <QLocale>
 #include <QSpinBox>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
+
+namespace model_device_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -87,5 +90,7 @@ class ModelDeviceTest : public QObject {
   }
 };
 
-QTEST_MAIN(ModelDeviceTest)
+LATHE_WINDOW_TEST(ModelDeviceTest)
+
+}  // namespace model_device_test
 #include "model_device_test.moc"

@@ -13,10 +13,13 @@
 #include <QUrl>
 
 #include "tests/support/model_stores.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/model/source_row.h"
 #include "ui/widgets/inline_message.h"
+
+namespace model_sources_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -236,5 +239,7 @@ class ModelSourcesTest : public QObject {
   }
 };
 
-QTEST_MAIN(ModelSourcesTest)
+LATHE_WINDOW_TEST(ModelSourcesTest)
+
+}  // namespace model_sources_test
 #include "model_sources_test.moc"

@@ -8,6 +8,7 @@
 
 #include "app/api/draft.h"
 #include "engine/api/answer_parser.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/models/diagnostics.h"
@@ -15,6 +16,8 @@
 #include "ui/widgets/chip.h"
 #include "ui/widgets/fit_bar.h"
 #include "ui/widgets/inline_message.h"
+
+namespace model_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -437,5 +440,7 @@ void ModelTest::without_a_measurement_the_estimate_stands_alone() {
   QVERIFY(!fixture.find<ui::FitBar>("fit_bar")->words().contains("Measured"));
 }
 
-QTEST_MAIN(ModelTest)
+LATHE_WINDOW_TEST(ModelTest)
+
+}  // namespace model_test
 #include "model_test.moc"

@@ -6,9 +6,12 @@
 #include <QTest>
 
 #include "tests/support/sampling_table.h"
+#include "tests/support/test_class.h"
 #include "ui/panels/bench/plan/variable_cards.h"
 #include "ui/panels/sampling/sampling_row.h"
 #include "ui/panels/sampling/sampling_sections.h"
+
+namespace sampling_table_test {
 
 using namespace lathe;
 using namespace lathe::ui;
@@ -121,5 +124,7 @@ void SamplingTableTest::variables_of_a_sweep_are_those_of_the_table() {
   QVERIFY(entry(more, "min_keep") == nullptr);  // its card is there
 }
 
-QTEST_MAIN(SamplingTableTest)
+LATHE_WINDOW_TEST(SamplingTableTest)
+
+}  // namespace sampling_table_test
 #include "sampling_table_test.moc"

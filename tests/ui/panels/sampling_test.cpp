@@ -9,9 +9,12 @@
 #include <QSpinBox>
 #include <functional>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/sampling/sampling_row.h"
+
+namespace sampling_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -206,5 +209,7 @@ void SamplingTest::a_change_while_a_reply_runs_is_for_the_next_one() {
   QCOMPARE(sent().temperature, 0.25);
 }
 
-QTEST_MAIN(SamplingTest)
+LATHE_WINDOW_TEST(SamplingTest)
+
+}  // namespace sampling_test
 #include "sampling_test.moc"

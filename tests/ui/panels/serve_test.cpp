@@ -9,9 +9,12 @@
 #include <QTcpServer>
 
 #include "tests/support/http_client.h"
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/serve/server_settings.h"
 #include "ui/widgets/chip.h"
+
+namespace serve_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -385,5 +388,7 @@ void ServeTest::hosts_have_brackets_where_they_need_them() {
   QVERIFY(ui::is_this_computer("::1") && ui::is_this_computer("127.0.0.2") && !ui::is_this_computer("0.0.0.0"));
 }
 
-QTEST_MAIN(ServeTest)
+LATHE_WINDOW_TEST(ServeTest)
+
+}  // namespace serve_test
 #include "serve_test.moc"

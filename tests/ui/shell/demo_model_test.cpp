@@ -6,8 +6,11 @@
 
 #include "tests/support/engine_harness.h"
 #include "tests/support/http_client.h"
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/live_chart.h"
+
+namespace demo_model_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -165,5 +168,7 @@ void DemoModelTest::monitor_and_kv_moved() {
   QTRY_VERIFY2(!counts->text().contains("<b>0</b> cached"), qPrintable(counts->text()));
 }
 
-QTEST_MAIN(DemoModelTest)
+LATHE_WINDOW_TEST(DemoModelTest)
+
+}  // namespace demo_model_test
 #include "demo_model_test.moc"

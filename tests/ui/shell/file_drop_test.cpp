@@ -13,9 +13,12 @@
 #include <QUrl>
 
 #include "tests/support/model_stores.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/inline_message.h"
+
+namespace file_drop_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -191,5 +194,7 @@ class FileDropTest : public QObject {
   std::unique_ptr<WindowFixture> fixture;
 };
 
-QTEST_MAIN(FileDropTest)
+LATHE_WINDOW_TEST(FileDropTest)
+
+}  // namespace file_drop_test
 #include "file_drop_test.moc"

@@ -12,8 +12,11 @@
 #include <csignal>
 #include <cstdio>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/bench_fixture.h"
 #include "ui/shell/quit_signals.h"
+
+namespace lifecycle_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -88,7 +91,7 @@ int run_child(int argc, char** argv) {
 class Child {
  public:
   Child(const char* mode, const QTemporaryDir& profile) {
-    process_.start(QCoreApplication::applicationFilePath(), {"--child", mode, profile.path()});
+    process_.start(QCoreApplication::applicationFilePath(), {"lifecycle_test", "--child", mode, profile.path()});
   }
   ~Child() {
     if (process_.state() == QProcess::NotRunning) return;
@@ -381,11 +384,13 @@ void LifecycleTest::U2_a_kill_loses_a_second_at_most() {
            qPrintable(QString("%1 of %2").arg(kept.text.size()).arg(a_second_ago)));
 }
 
-int main(int argc, char** argv) {
+int run_test(int argc, char** argv) {
   if (argc == 4 && qstrcmp(argv[1], "--child") == 0) return run_child(argc, argv);
   QApplication application(argc, argv);
   QApplication::setQuitOnLastWindowClosed(false);  // or the next question would not wait for an answer
   LifecycleTest test;
   return QTest::qExec(&test, argc, argv);
 }
+
+}  // namespace lifecycle_test
 #include "lifecycle_test.moc"

@@ -8,9 +8,12 @@
 #include <QSpinBox>
 #include <latch>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/models/load_text.h"
 #include "ui/widgets/inline_message.h"
+
+namespace main_window_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -420,5 +423,7 @@ void MainWindowTest::nothing_repaints_while_hidden() {
   QCOMPARE(counter.n_paints, 0);
 }
 
-QTEST_MAIN(MainWindowTest)
+LATHE_WINDOW_TEST(MainWindowTest)
+
+}  // namespace main_window_test
 #include "main_window_test.moc"

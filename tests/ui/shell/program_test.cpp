@@ -10,6 +10,9 @@
 
 #include "app/api/history.h"
 #include "tests/support/http_client.h"
+#include "tests/support/test_class.h"
+
+namespace program_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -109,5 +112,7 @@ void ProgramTest::U1_a_signal_while_its_server_answers_ends_it_well() {
   QCOMPARE(window.wait(), 0);
 }
 
-QTEST_MAIN(ProgramTest)
+LATHE_WINDOW_TEST(ProgramTest)
+
+}  // namespace program_test
 #include "program_test.moc"

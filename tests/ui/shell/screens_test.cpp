@@ -8,7 +8,10 @@
 #include <QSettings>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
+
+namespace screens_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -109,5 +112,7 @@ class ScreensTest : public QObject {
   }
 };
 
-QTEST_MAIN(ScreensTest)
+LATHE_WINDOW_TEST(ScreensTest)
+
+}  // namespace screens_test
 #include "screens_test.moc"

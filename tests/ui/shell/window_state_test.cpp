@@ -8,9 +8,12 @@
 #include <QSettings>
 #include <QTableView>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/section.h"
 #include "ui/widgets/segmented.h"
+
+namespace window_state_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -183,5 +186,7 @@ void WindowStateTest::an_odd_span_or_level_is_the_default() {
   QCOMPARE(second.find<QComboBox>("log.level")->currentIndex(), 1);
 }
 
-QTEST_MAIN(WindowStateTest)
+LATHE_WINDOW_TEST(WindowStateTest)
+
+}  // namespace window_state_test
 #include "window_state_test.moc"

@@ -2,7 +2,10 @@
 // Tests of the pens and ticks that live charts and charts of sweeps share.
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/widgets/chart_style.h"
+
+namespace chart_style_test {
 
 using namespace lathe::ui;
 
@@ -34,5 +37,7 @@ class ChartStyleTest : public QObject {
   }
 };
 
-QTEST_MAIN(ChartStyleTest)
+LATHE_WINDOW_TEST(ChartStyleTest)
+
+}  // namespace chart_style_test
 #include "chart_style_test.moc"

@@ -8,11 +8,14 @@
 #include <QTextDocument>
 #include <QTextFragment>
 
+#include "tests/support/test_class.h"
 #include "ui/widgets/formulas.h"
 #include "ui/widgets/html_entities.h"
 #include "ui/widgets/markdown.h"
 #include "ui/widgets/markdown_view.h"
 #include "ui/widgets/protected_spans.h"
+
+namespace chat_markdown_test {
 
 using namespace lathe::ui;
 
@@ -321,5 +324,7 @@ void ChatMarkdownTest::long_texts_stay_linear() {
   }
 }
 
-QTEST_MAIN(ChatMarkdownTest)
+LATHE_WINDOW_TEST(ChatMarkdownTest)
+
+}  // namespace chat_markdown_test
 #include "chat_markdown_test.moc"

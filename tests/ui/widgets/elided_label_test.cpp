@@ -4,7 +4,10 @@
 #include <QTest>
 #include <QToolTip>
 
+#include "tests/support/test_class.h"
 #include "ui/widgets/elided_label.h"
+
+namespace elided_label_test {
 
 using namespace lathe;
 
@@ -32,5 +35,7 @@ void ElidedLabelTest::words_without_room_end_in_dots() {
   QVERIFY(!label.grab().isNull());
 }
 
-QTEST_MAIN(ElidedLabelTest)
+LATHE_WINDOW_TEST(ElidedLabelTest)
+
+}  // namespace elided_label_test
 #include "elided_label_test.moc"

@@ -5,6 +5,10 @@
 #include <QLabel>
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace fit_bar_test {
+
 using namespace lathe;
 using namespace lathe::ui;
 
@@ -111,5 +115,7 @@ class FitBarTest : public QObject {
   }
 };
 
-QTEST_MAIN(FitBarTest)
+LATHE_WINDOW_TEST(FitBarTest)
+
+}  // namespace fit_bar_test
 #include "fit_bar_test.moc"

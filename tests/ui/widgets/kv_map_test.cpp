@@ -3,8 +3,11 @@
 #include <QTest>
 #include <set>
 
+#include "tests/support/test_class.h"
 #include "ui/panels/kv/kv_panel.h"
 #include "ui/widgets/kv_map.h"
+
+namespace kv_map_test {
 
 using lathe::engine::EngineSnapshot;
 using lathe::engine::KvBlockState;
@@ -132,5 +135,7 @@ class KvMapTest : public QObject {
   }
 };
 
-QTEST_MAIN(KvMapTest)
+LATHE_WINDOW_TEST(KvMapTest)
+
+}  // namespace kv_map_test
 #include "kv_map_test.moc"

@@ -6,7 +6,10 @@
 #include <QTextBlock>
 #include <QTextDocument>
 
+#include "tests/support/test_class.h"
 #include "ui/widgets/markdown_view.h"
+
+namespace markdown_test {
 
 using namespace lathe::ui;
 
@@ -165,5 +168,7 @@ void MarkdownTest::a_long_text_is_cut_for_display() {
   QCOMPARE(view.text().size(), 1'000'000);
 }
 
-QTEST_MAIN(MarkdownTest)
+LATHE_WINDOW_TEST(MarkdownTest)
+
+}  // namespace markdown_test
 #include "markdown_test.moc"

@@ -5,8 +5,11 @@
 #include <QScrollArea>
 #include <QSpinBox>
 
+#include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/quiet_field.h"
+
+namespace quiet_field_test {
 
 using namespace lathe;
 using namespace lathe::tests;
@@ -69,5 +72,7 @@ void QuietFieldTest::all_fields_that_scroll_are_quiet() {
   QVERIFY2(n > 30, qPrintable(QString::number(n)));  // of the Model and Sampling docks, of Serve and Bench
 }
 
-QTEST_MAIN(QuietFieldTest)
+LATHE_WINDOW_TEST(QuietFieldTest)
+
+}  // namespace quiet_field_test
 #include "quiet_field_test.moc"

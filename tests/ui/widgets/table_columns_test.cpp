@@ -7,8 +7,11 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/panels/bench/results/results_table.h"
 #include "ui/widgets/table_delegate.h"
+
+namespace table_columns_test {
 
 using namespace lathe;
 using namespace lathe::ui;
@@ -127,5 +130,7 @@ class TableColumnsTest : public QObject {
   }
 };
 
-QTEST_MAIN(TableColumnsTest)
+LATHE_WINDOW_TEST(TableColumnsTest)
+
+}  // namespace table_columns_test
 #include "table_columns_test.moc"

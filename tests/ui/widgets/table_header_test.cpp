@@ -4,8 +4,11 @@
 #include <QTableView>
 #include <QTest>
 
+#include "tests/support/test_class.h"
 #include "ui/widgets/table_delegate.h"
 #include "ui/widgets/table_header.h"
+
+namespace table_header_test {
 
 using namespace lathe::ui;
 
@@ -91,5 +94,7 @@ class TableHeaderTest : public QObject {
   }
 };
 
-QTEST_MAIN(TableHeaderTest)
+LATHE_WINDOW_TEST(TableHeaderTest)
+
+}  // namespace table_header_test
 #include "table_header_test.moc"

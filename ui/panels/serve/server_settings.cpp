@@ -25,6 +25,8 @@ app::ServerOptions server_options(const app::Settings& settings) {
   options.port = static_cast<std::uint16_t>(settings.get("server/port").get<int>());
   options.api_key = settings.get("server/api_key").get<std::string>();
   options.model_name = settings.get("server/model_name").get<std::string>();
+  options.other_model_names = strings_of(settings.get("server/other_model_names"));
+  options.any_model_name = settings.get("server/any_model_name").get<bool>();
   options.allowed_hosts = strings_of(settings.get("server/allowed_hosts"));
   options.allowed_origins = strings_of(settings.get("server/allowed_origins"));
   options.dialects_off = strings_of(settings.get("server/dialects_off"));

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "app/server/dialects/openai/openai.h"
-#include "app/server/dialects/openai/submit.h"
+#include "app/server/dialects/openai/reply.h"
+#include "app/server/generate/infill.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -19,8 +21,8 @@ constexpr std::size_t kMaxPrompts = 128;
 /// Reads a prompt: a text, its token ids, or a list of either.
 class PromptReader {
  public:
-  PromptReader(const engine::Engine& engine, bool add_special)
-      : engine_(engine), tokenizer_(engine.tokenizer()), add_special_(add_special) {}
+  PromptReader(const engine::Engine& engine, bool add_special, std::optional<std::string> suffix)
+      : engine_(engine), tokenizer_(engine.tokenizer()), add_special_(add_special), suffix_(std::move(suffix)) {}
 
   engine::Result<std::vector<PromptPlan>> read(const Json* prompt) const {
     const auto refuse = [](std::string message) {
@@ -49,10 +51,12 @@ class PromptReader {
     PromptPlan plan;
     if (prompt.is_string()) {
       plan.text = prompt.get<std::string>();
-      LATHE_TRY_VOID(check_text_size(plan.text.size(), engine_));
+      LATHE_TRY_VOID(check_text_size(plan.text.size() + suffix_.value_or("").size(), engine_));
       // The caller writes the whole prompt, so control tokens in its text are encoded as such, as in vLLM.
-      LATHE_TRY(plan.ids, tokenizer_.encode(plan.text, add_special_, true));
+      LATHE_TRY(plan.ids, suffix_ ? encode_infill(tokenizer_, plan.text, *suffix_, add_special_)
+                                  : tokenizer_.encode(plan.text, add_special_, true));
     } else if (prompt.is_array()) {
+      if (suffix_) return engine::fail(ErrorCode::invalid_argument, "needs a prompt that is a text", "suffix");
       LATHE_TRY(plan.ids, read_ids(prompt, path));
       LATHE_TRY_VOID(check_ids(plan.ids, path, tokenizer_));
       plan.text = tokenizer_.decode(plan.ids, false);
@@ -66,6 +70,7 @@ class PromptReader {
   const engine::Engine& engine_;
   const engine::Tokenizer& tokenizer_;
   bool add_special_;
+  std::optional<std::string> suffix_;
 };
 
 /// Reads "echo" and "logprobs". Echo returns the prompt too; with logprobs also the prompt's log probabilities.
@@ -89,16 +94,20 @@ engine::Result<http::Reply> answer_completions(const ServerContext& context, con
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
-  LATHE_TRY_VOID(check_model(body, context.served_name(engine->model())));
-  AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), false);
+  LATHE_TRY_VOID(check_model(body, context, engine->model()));
+  AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "cmpl-");
   read_echo_and_logprobs(body, plan);
+  plan.fields.structured = read_structured_fields(body, given);
   refuse_unserved_fields(body, {"tools"});
   const bool add_special = body.flag("add_special_tokens").value_or(true);
+  std::optional<std::string> suffix = body.text("suffix");
+  if (suffix && suffix->empty()) suffix.reset();
+  if (suffix && plan.fields.echo) body.refuse("echo", "cannot be combined with a suffix");
   const Json* prompt = body.any("prompt");
   warn_of_unread_fields(body);
   LATHE_TRY_VOID(body.verdict());
 
-  const PromptReader reader(*engine, add_special);
+  const PromptReader reader(*engine, add_special, std::move(suffix));
   LATHE_TRY(plan.prompts, reader.read(prompt));
   if (plan.fields.echo && plan.report_logprobs) {
     for (PromptPlan& one : plan.prompts) one.offsets = token_offsets(engine->tokenizer(), one.ids, one.text);

@@ -2,10 +2,10 @@
 #include "app/server/dialects/openai/logprobs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "app/server/escape.h"
+#include "app/server/generate/token_logprobs.h"
 
 namespace lathe::app::openai {
 
@@ -13,18 +13,6 @@ using engine::OrderedJson;
 using engine::TokenLogprob;
 
 namespace {
-
-OrderedJson chat_entry(const TokenNames& names, const TokenLogprob& token) {
-  OrderedJson entry;
-  entry["token"] = names.text_of(token.id);
-  entry["logprob"] = finite_logprob(token.logprob);
-  entry["bytes"] = nullptr;
-  if (const auto bytes = names.bytes_of(token.id)) {
-    entry["bytes"] = OrderedJson::array();
-    for (const char c : *bytes) entry["bytes"].push_back(static_cast<unsigned char>(c));
-  }
-  return entry;
-}
 
 /// Moves the first n items of one list to the end of another.
 template <class Item>
@@ -43,25 +31,8 @@ void move_tokens(engine::TokenEvent& from, std::size_t n, engine::TokenEvent& to
 
 }  // namespace
 
-double finite_logprob(float logprob) {
-  constexpr double floor = -9999.0;
-  return std::isfinite(logprob) ? std::max(static_cast<double>(logprob), floor) : floor;
-}
-
 OrderedJson chat_logprobs(const TokenNames& names, const engine::TokenEvent& event, std::int64_t n_top) {
-  OrderedJson content = OrderedJson::array();
-  for (std::size_t i = 0; i < event.chosen_logprobs.size(); ++i) {
-    OrderedJson entry = chat_entry(names, event.chosen_logprobs[i]);
-    OrderedJson top = OrderedJson::array();
-    if (i < event.logprobs.size()) {
-      for (const TokenLogprob& alternative : event.logprobs[i]) {
-        if (static_cast<std::int64_t>(top.size()) < n_top) top.push_back(chat_entry(names, alternative));
-      }
-    }
-    entry["top_logprobs"] = std::move(top);
-    content.push_back(std::move(entry));
-  }
-  return {{"content", std::move(content)}};
+  return {{"content", token_logprobs(names, event, n_top)}};
 }
 
 void TextLogprobs::add_token(std::string name, std::size_t offset) {

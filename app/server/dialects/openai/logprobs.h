@@ -2,12 +2,9 @@
 // Writes log probabilities in the formats of chat, of plain completions, and of vLLM's prompt_logprobs.
 #pragma once
 
-#include "app/server/dialects/openai/answer_plan.h"
+#include "app/server/generate/answer_plan.h"
 
 namespace lathe::app::openai {
-
-/// Returns a value that JSON can hold: -9999 for minus infinity, as OpenAI writes "very unlikely".
-double finite_logprob(float logprob);
 
 /// Returns {"content": [{"token", "logprob", "bytes", "top_logprobs": [...]}]}.
 engine::OrderedJson chat_logprobs(const TokenNames& names, const engine::TokenEvent& event, std::int64_t n_top);

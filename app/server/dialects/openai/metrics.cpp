@@ -60,7 +60,7 @@ constexpr std::array kCounters = {
 
 struct FinishedBy {
   std::string_view reason;
-  std::uint64_t engine::EngineCounters::* count;
+  std::uint64_t engine::EngineCounters::*count;
 };
 constexpr std::array kFinished = {
     FinishedBy{"stop", &engine::EngineCounters::n_finished_stop},
@@ -71,7 +71,7 @@ constexpr std::array kFinished = {
 
 struct HistogramMetric {
   std::string_view name, help;
-  engine::HistogramSnapshot EngineSnapshot::* histogram;
+  engine::HistogramSnapshot EngineSnapshot::*histogram;
 };
 constexpr std::array kHistograms = {
     HistogramMetric{"vllm:time_to_first_token_seconds", "Time to the first token.", &EngineSnapshot::ttft_s},
@@ -173,6 +173,11 @@ std::string server_metrics(const Traffic& traffic) {
   for (int hundreds = 2; hundreds <= 5; ++hundreds) {
     text.sample("http_requests_total", "status=\"" + std::to_string(hundreds) + "xx\"",
                 static_cast<double>(traffic.of_class(hundreds)));
+  }
+  text.head("lathe:dialect_requests_total", "Requests answered, by protocol.", "counter");
+  for (std::size_t i = 0; i < dialects().size(); ++i) {
+    text.sample("lathe:dialect_requests_total", "dialect=\"" + label_value(dialects()[i]->name) + "\"",
+                static_cast<double>(traffic.of_dialect(i)));
   }
   return text.take();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GET /v1/models and GET /v1/models/{id}
+#include <algorithm>
 #include <chrono>
 
-#include "app/server/dialects/openai/common_fields.h"
 #include "app/server/dialects/openai/openai.h"
 #include "engine/api/json.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using engine::OrderedJson;
 
-OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& model) {
+OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& model, const std::string& name) {
   using namespace std::chrono;
   const std::int64_t now = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
   OrderedJson permission;
@@ -28,7 +28,7 @@ OrderedJson model_card(const ServerContext& context, const engine::LoadedModel& 
   permission["group"] = nullptr;
   permission["is_blocking"] = false;
   OrderedJson card;
-  card["id"] = context.served_name(model);
+  card["id"] = name;
   card["object"] = "model";
   card["created"] = now;
   card["owned_by"] = "lathe";
@@ -56,16 +56,23 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
   OrderedJson list;
   list["object"] = "list";
   list["data"] = OrderedJson::array();
-  if (const EngineLease engine = context.models.lease()) list["data"].push_back(model_card(context, engine->model()));
+  if (const EngineLease engine = context.models.lease()) {
+    for (const std::string& name : context.served_names(engine->model())) {
+      list["data"].push_back(model_card(context, engine->model(), name));
+    }
+  }
   return http::Response{200, "application/json", {}, engine::dump_json(list)};
 }
 
 engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   const std::string_view asked = std::string_view(request.path).substr(std::string_view("/v1/models/").size());
-  const std::string& served = context.served_name(engine->model());
-  if (as_in_path(asked) != as_in_path(served)) LATHE_TRY_VOID(check_model_name(asked, served));
-  return http::Response{200, "application/json", {}, engine::dump_json(model_card(context, engine->model()))};
+  const std::vector<std::string> names = context.served_names(engine->model());
+  const auto named = std::find_if(names.begin(), names.end(),
+                                  [&](const std::string& name) { return as_in_path(asked) == as_in_path(name); });
+  if (named == names.end()) LATHE_TRY_VOID(context.check_model_name(asked, engine->model()));
+  const std::string name = named == names.end() ? std::string(asked) : *named;
+  return http::Response{200, "application/json", {}, engine::dump_json(model_card(context, engine->model(), name))};
 }
 
 }  // namespace lathe::app::openai

@@ -4,16 +4,29 @@
 #include <array>
 
 #include "app/log/printable.h"
+#include "app/server/dialects/openai/responses.h"
+#include "app/server/escape.h"
 #include "engine/api/json.h"
 
 namespace lathe::app::openai {
 namespace {
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/v1/chat/completions", answer_chat}, Route{"POST", "/v1/completions", answer_completions},
-    Route{"GET", "/v1/models", answer_models},          Route{"GET", "/v1/models/*", answer_model},
-    Route{"POST", "/tokenize", answer_tokenize},        Route{"POST", "/detokenize", answer_detokenize},
-    Route{"GET", "/health", answer_health, true},       Route{"GET", "/version", answer_version, true},
+    Route{"POST", "/v1/chat/completions", answer_chat},
+    Route{"POST", "/v1/completions", answer_completions},
+    Route{"GET", "/v1/models", answer_models},
+    Route{"GET", "/v1/models/*", answer_model},
+    Route{"POST", "/v1/responses", answer_responses},
+    Route{"GET", "/v1/responses/*/input_items", answer_input_items},
+    Route{"POST", "/v1/responses/*/cancel", answer_cancel_response},
+    Route{"GET", "/v1/responses/*", answer_stored_response},
+    Route{"DELETE", "/v1/responses/*", answer_delete_response},
+    Route{"POST", "/tokenize", answer_tokenize},
+    Route{"POST", "/detokenize", answer_detokenize},
+    Route{"GET", "/tokenizer_info", answer_tokenizer_info},
+    Route{"POST", "/reset_prefix_cache", answer_reset_prefix_cache},
+    Route{"GET", "/health", answer_health, true},
+    Route{"GET", "/version", answer_version, true},
     Route{"GET", "/metrics", answer_metrics},
 };
 
@@ -34,16 +47,6 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
   if (status == 400 && error.where == "input_tokens") return "context_length_exceeded";
   if (status == 429) return "rate_limit_exceeded";
   return nullptr;
-}
-
-/// Quotes text for a shell, in single quotes.
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') out += "'\\''";
-    else out.push_back(c);
-  }
-  return out + "'";
 }
 
 std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {

@@ -13,6 +13,8 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
 engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_tokenize(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_detokenize(const ServerContext& context, const http::Request& request);
+engine::Result<http::Reply> answer_tokenizer_info(const ServerContext& context, const http::Request& request);
+engine::Result<http::Reply> answer_reset_prefix_cache(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_health(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_version(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_metrics(const ServerContext& context, const http::Request& request);

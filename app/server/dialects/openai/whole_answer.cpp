@@ -3,16 +3,15 @@
 
 #include <algorithm>
 
+#include "app/server/dialects/openai/answer_json.h"
 #include "app/server/dialects/openai/logprobs.h"
 #include "app/server/dialects/openai/openai.h"
-#include "app/server/error_status.h"
 #include "app/server/escape.h"
-#include "app/server/field_warnings.h"
+#include "app/server/generate/token_logprobs.h"
 
 namespace lathe::app::openai {
 namespace {
 
-using engine::FinishReason;
 using engine::OrderedJson;
 using engine::TokenEvent;
 
@@ -50,33 +49,15 @@ OrderedJson message_json(const std::vector<engine::AnswerDelta>& deltas) {
 
 }  // namespace
 
-WholeAnswer::WholeAnswer(AnswerPlan plan, std::unique_ptr<GenerationSet> set)
-    : plan_(std::move(plan)), set_(std::move(set)), members_(set_->size()) {}
-
-void WholeAnswer::interrupt() {
-  interrupted_ = true;
-  set_->cancel();
-}
-
-bool WholeAnswer::ready() {
-  bool failed = false;
-  const bool running = set_->poll([&](std::size_t member, TokenEvent&& event) {
-    merge(members_[member], std::move(event));
-    failed = failed || members_[member].finish_reason == FinishReason::error;
-  });
-  if (failed) set_->cancel();  // an incomplete answer is discarded, so the other choices are cancelled
-  return !running;
-}
-
 std::vector<std::size_t> WholeAnswer::shown() const {
-  const auto n = static_cast<std::size_t>(plan_.fields.n), of = static_cast<std::size_t>(plan_.fields.best_of);
+  const auto n = static_cast<std::size_t>(plan().fields.n), of = static_cast<std::size_t>(plan().fields.best_of);
   std::vector<std::size_t> shown;
-  for (std::size_t first = 0; first < members_.size(); first += of) {
+  for (std::size_t first = 0; first < choices().size(); first += of) {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < of; ++i) candidates.push_back(first + i);
     if (of > n) {
       std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-        return cumulative_logprob(members_[a]) > cumulative_logprob(members_[b]);
+        return cumulative_logprob(choices()[a]) > cumulative_logprob(choices()[b]);
       });
     }
     shown.insert(shown.end(), candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(n));
@@ -85,94 +66,80 @@ std::vector<std::size_t> WholeAnswer::shown() const {
 }
 
 OrderedJson WholeAnswer::chat_choice(const TokenNames& names, std::size_t member, std::size_t index) const {
-  const TokenEvent& event = members_[member];
+  const TokenEvent& event = choices()[member];
   OrderedJson choice;
-  AnswerReader reader(plan_.reading, plan_.fields.sampling, *plan_.ids);
+  AnswerReader reader(plan().reading, plan().fields.sampling, *plan().ids);
   choice["index"] = index;
   choice["message"] = message_json(reader.read(event));
-  choice["logprobs"] =
-      plan_.report_logprobs ? chat_logprobs(names, event, plan_.fields.sampling.logprobs.value_or(0)) : OrderedJson(nullptr);
+  choice["logprobs"] = plan().report_logprobs ? chat_logprobs(names, event, plan().fields.sampling.logprobs.value_or(0))
+                                              : OrderedJson(nullptr);
   choice["finish_reason"] = reader.finish_reason(event.finish_reason);
   choice["stop_reason"] = stop_reason_json(event);
-  choice["token_ids"] = plan_.fields.return_token_ids ? OrderedJson(event.token_ids) : OrderedJson(nullptr);
+  choice["token_ids"] = plan().fields.return_token_ids ? OrderedJson(event.token_ids) : OrderedJson(nullptr);
   return choice;
 }
 
 OrderedJson WholeAnswer::text_choice(const TokenNames& names, std::size_t member, std::size_t index) const {
-  const TokenEvent& event = members_[member];
-  const PromptPlan& prompt = plan_.prompts[plan_.prompt_of(member)];
+  const TokenEvent& event = choices()[member];
+  const PromptPlan& prompt = plan().prompts[plan().prompt_of(member)];
   OrderedJson choice;
   choice["index"] = index;
-  choice["text"] = (plan_.fields.echo ? prompt.text : std::string()) + (plan_.prompt_only ? std::string() : event.text);
+  choice["text"] = (plan().fields.echo ? prompt.text : std::string()) + (plan().prompt_only ? std::string() : event.text);
   choice["logprobs"] = nullptr;
-  if (plan_.report_logprobs) {
+  if (plan().report_logprobs) {
     TextLogprobs logprobs(names);
-    if (plan_.fields.echo) logprobs.add_prompt(prompt, event.prompt_logprobs);
-    const std::size_t offset = plan_.fields.echo ? count_code_points(prompt.text) : 0;
-    if (!plan_.prompt_only) logprobs.add(event, offset, count_code_points(event.text));
+    if (plan().fields.echo) logprobs.add_prompt(prompt, event.prompt_logprobs);
+    const std::size_t offset = plan().fields.echo ? count_code_points(prompt.text) : 0;
+    if (!plan().prompt_only) logprobs.add(event, offset, count_code_points(event.text));
     choice["logprobs"] = logprobs.json();
   }
   choice["finish_reason"] = engine::name_of(event.finish_reason);
   choice["stop_reason"] = stop_reason_json(event);
-  const bool ids = plan_.fields.return_token_ids;
+  const bool ids = plan().fields.return_token_ids;
   choice["token_ids"] =
-      ids ? OrderedJson(plan_.prompt_only ? std::vector<std::int32_t>() : event.token_ids) : OrderedJson(nullptr);
+      ids ? OrderedJson(plan().prompt_only ? std::vector<std::int32_t>() : event.token_ids) : OrderedJson(nullptr);
   choice["prompt_logprobs"] =
-      plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, event.prompt_logprobs) : OrderedJson(nullptr);
+      plan().fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, event.prompt_logprobs) : OrderedJson(nullptr);
   choice["prompt_token_ids"] = ids ? OrderedJson(prompt.ids) : OrderedJson(nullptr);
   return choice;
 }
 
 OrderedJson WholeAnswer::usage() const {
   std::int64_t n_completion = 0, n_cached = 0;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (!plan_.prompt_only) n_completion += members_[i].usage.n_completion_tokens;
-    if (i % static_cast<std::size_t>(plan_.fields.best_of) == 0) n_cached += members_[i].usage.n_cached_tokens;
+  for (std::size_t i = 0; i < choices().size(); ++i) {
+    if (!plan().prompt_only) n_completion += choices()[i].usage.n_completion_tokens;
+    if (i % static_cast<std::size_t>(plan().fields.best_of) == 0) n_cached += choices()[i].usage.n_cached_tokens;
   }
-  return usage_json(plan_.n_prompt_tokens(), n_completion, n_cached);
+  return usage_json(plan().n_prompt_tokens(), n_completion, n_cached);
 }
 
-/// Returns the member without a complete answer; null if all are complete. A failed member takes precedence over those that
-/// were cancelled because of it.
-const TokenEvent* WholeAnswer::failed_member() const {
-  for (const FinishReason reason : {FinishReason::error, FinishReason::cancelled}) {
-    for (const TokenEvent& member : members_) {
-      if (member.finish_reason == reason) return &member;
-    }
-  }
-  return nullptr;
+std::string WholeAnswer::error_body(const engine::Error& error, int http_status) {
+  return openai::error_body(error, http_status);
 }
 
-http::Response WholeAnswer::take() {
-  if (const TokenEvent* failed = failed_member()) {
-    const engine::Error error = failure_of(*failed, interrupted_);
-    http::Response response{http_status_of(error.code), "application/json", {}, {}};
-    response.body = error_body(error, response.status);
-    if (is_temporary(response.status)) response.fields.push_back({"Retry-After", "1"});
-    return response;
-  }
+OrderedJson WholeAnswer::json() {
   OrderedJson body;
-  body["id"] = plan_.id;
-  body["object"] = plan_.chat ? "chat.completion" : "text_completion";
-  body["created"] = plan_.created;
-  body["model"] = plan_.model;
+  body["id"] = plan().id;
+  body["object"] = plan().chat ? "chat.completion" : "text_completion";
+  body["created"] = plan().created;
+  body["model"] = plan().model;
   body["choices"] = OrderedJson::array();
-  const TokenNames names(plan_);
+  const TokenNames names(plan());
   for (const std::size_t member : shown()) {
     const std::size_t index = body["choices"].size();
-    body["choices"].push_back(plan_.chat ? chat_choice(names, member, index) : text_choice(names, member, index));
+    body["choices"].push_back(plan().chat ? chat_choice(names, member, index) : text_choice(names, member, index));
   }
   body["service_tier"] = nullptr;
   body["system_fingerprint"] = nullptr;
   body["usage"] = usage();
-  if (plan_.chat) {
-    const auto& lists = members_.front().prompt_logprobs;
+  if (plan().chat) {
+    const auto& lists = choices().front().prompt_logprobs;
     body["prompt_logprobs"] =
-        plan_.fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, lists) : OrderedJson(nullptr);
-    body["prompt_token_ids"] = plan_.fields.return_token_ids ? OrderedJson(plan_.prompts.front().ids) : OrderedJson(nullptr);
+        plan().fields.sampling.prompt_logprobs ? prompt_logprobs_json(names, lists) : OrderedJson(nullptr);
+    body["prompt_token_ids"] =
+        plan().fields.return_token_ids ? OrderedJson(plan().prompts.front().ids) : OrderedJson(nullptr);
   }
-  if (!plan_.warnings.empty()) body[kWarningsMember] = warnings_json(plan_.warnings);
-  return http::Response{200, "application/json", warning_fields(plan_.warnings), engine::dump_json(body)};
+  return body;
 }
 
 }  // namespace lathe::app::openai

@@ -7,7 +7,10 @@
 #include "app/api/sweep_export.h"
 #include "app/api/sweep_reproduction.h"
 #include "app/bench/sweep/load/sweep.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace saturation_sweep_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -131,5 +134,7 @@ class SaturationSweepTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SaturationSweepTest)
+LATHE_TEST(SaturationSweepTest)
+
+}  // namespace saturation_sweep_test
 #include "saturation_sweep_test.moc"

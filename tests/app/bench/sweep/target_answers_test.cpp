@@ -4,6 +4,9 @@
 
 #include "app/bench/sweep/load/target_load.h"
 #include "tests/app/bench/sweep/target_plan.h"
+#include "tests/support/test_class.h"
+
+namespace target_answers_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -148,5 +151,7 @@ class TargetAnswersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TargetAnswersTest)
+LATHE_TEST(TargetAnswersTest)
+
+}  // namespace target_answers_test
 #include "target_answers_test.moc"

@@ -14,7 +14,10 @@
 #include "tests/app/bench/sweep/target_plan.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace target_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -329,5 +332,7 @@ class TargetTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TargetTest)
+LATHE_TEST(TargetTest)
+
+}  // namespace target_test
 #include "target_test.moc"

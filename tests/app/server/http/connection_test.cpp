@@ -6,6 +6,9 @@
 
 #include "tests/support/bad_bodies.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace connection_test {
 
 using namespace lathe;
 using engine::Json;
@@ -317,5 +320,7 @@ void ConnectionTest::S14_accepting_survives_the_end_of_descriptors() {
   QCOMPARE(HttpClient(port()).get("/health").status, 200);
 }
 
-QTEST_GUILESS_MAIN(ConnectionTest)
+LATHE_TEST(ConnectionTest)
+
+}  // namespace connection_test
 #include "connection_test.moc"

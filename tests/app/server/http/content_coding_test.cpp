@@ -5,6 +5,9 @@
 #include <QtTest>
 
 #include "tests/support/compressed.h"
+#include "tests/support/test_class.h"
+
+namespace content_coding_test {
 
 using namespace lathe;
 using namespace lathe::app::http;
@@ -153,5 +156,7 @@ class ContentCodingTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ContentCodingTest)
+LATHE_TEST(ContentCodingTest)
+
+}  // namespace content_coding_test
 #include "content_coding_test.moc"

@@ -3,14 +3,19 @@
 #include "app/server/http/listener.h"
 
 #include <QtTest>
+#include <atomic>
 #include <new>
 #include <stdexcept>
 
+#include "app/server/answer_store.h"
 #include "app/server/field_warnings.h"
 #include "app/server/router.h"
 #include "tests/support/few_threads.h"
 #include "tests/support/http_client.h"
 #include "tests/support/server_fixture.h"
+#include "tests/support/test_class.h"
+
+namespace listener_test {
 
 using namespace lathe;
 using namespace lathe::app::http;
@@ -208,7 +213,10 @@ void ListenerTest::D1_the_router_tells_memory_from_bugs() {
   app::IdSource ids;
   app::WarningLog warned;
   app::Traffic traffic;
-  app::Router router({}, {fixture.models(), fixture.requests(), fixture.log(), ids, warned, traffic}, traffic);
+  app::AnswerStore answers;
+  std::atomic<std::uint64_t> cache_epoch = 0;
+  app::Router router(
+      {}, {fixture.models(), fixture.requests(), fixture.log(), ids, warned, answers, cache_epoch, traffic}, traffic);
   RequestHead head;
   head.method = "POST";
   head.path = "/v1/completions";
@@ -242,5 +250,7 @@ void ListenerTest::threads_that_cannot_be_had_are_an_error() {
   QVERIFY2(refused.error().message.find("65 threads") != std::string::npos, refused.error().message.c_str());
 }
 
-QTEST_GUILESS_MAIN(ListenerTest)
+LATHE_TEST(ListenerTest)
+
+}  // namespace listener_test
 #include "listener_test.moc"

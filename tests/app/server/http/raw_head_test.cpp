@@ -3,6 +3,10 @@
 
 #include <QtTest>
 
+#include "tests/support/test_class.h"
+
+namespace raw_head_test {
+
 using namespace lathe::app::http;
 
 namespace {
@@ -173,5 +177,7 @@ void RawHeadTest::odd_targets_are_refused() {
   QVERIFY(!split_target("https://a/x", head));
 }
 
-QTEST_GUILESS_MAIN(RawHeadTest)
+LATHE_TEST(RawHeadTest)
+
+}  // namespace raw_head_test
 #include "raw_head_test.moc"

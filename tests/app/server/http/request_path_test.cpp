@@ -4,6 +4,10 @@
 
 #include <QtTest>
 
+#include "tests/support/test_class.h"
+
+namespace request_path_test {
+
 using lathe::app::http::canonical_path;
 
 class RequestPathTest : public QObject {
@@ -58,5 +62,7 @@ class RequestPathTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RequestPathTest)
+LATHE_TEST(RequestPathTest)
+
+}  // namespace request_path_test
 #include "request_path_test.moc"

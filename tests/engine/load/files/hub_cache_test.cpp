@@ -11,7 +11,10 @@
 
 #include "engine/api/hub_snapshot.h"
 #include "engine/load/files/model_folder.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace hub_cache_test {
 
 namespace fs = std::filesystem;
 using namespace lathe::engine;
@@ -91,5 +94,7 @@ void HubCacheTest::repositories_without_a_snapshot_say_so() {
   QVERIFY2(folder.error().message.find("ab12.incomplete") != std::string::npos, folder.error().message.c_str());
 }
 
-QTEST_GUILESS_MAIN(HubCacheTest)
+LATHE_TEST(HubCacheTest)
+
+}  // namespace hub_cache_test
 #include "hub_cache_test.moc"

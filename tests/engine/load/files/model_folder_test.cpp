@@ -22,7 +22,10 @@
 
 #include "engine/api/checkpoint.h"
 #include "kernels/api/check.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace model_folder_test {
 
 namespace fs = std::filesystem;
 using namespace lathe::engine;
@@ -488,5 +491,7 @@ void ModelFolderTest::L13_systems_without_openat2_keep_the_border() {
   QCOMPARE(seen, expected);
 }
 
-QTEST_GUILESS_MAIN(ModelFolderTest)
+LATHE_TEST(ModelFolderTest)
+
+}  // namespace model_folder_test
 #include "model_folder_test.moc"

@@ -7,7 +7,10 @@
 #include "engine/api/checkpoint.h"
 #include "engine/api/tokenizer.h"
 #include "tests/support/model_stores.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace ollama_store_test {
 
 namespace {
 
@@ -105,5 +108,7 @@ class OllamaStoreTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(OllamaStoreTest)
+LATHE_TEST(OllamaStoreTest)
+
+}  // namespace ollama_store_test
 #include "ollama_store_test.moc"

@@ -9,8 +9,11 @@
 
 #include "engine/load/loaders.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/support/two_files.h"
+
+namespace weight_files_test {
 
 using namespace lathe::engine;
 using lathe::tests::kFirst;
@@ -169,5 +172,7 @@ void WeightFilesTest::what_is_no_weights_says_what_it_is() {
   QVERIFY2(contains(checkpoint.error().message, words.toStdString()), checkpoint.error().message.c_str());
 }
 
-QTEST_GUILESS_MAIN(WeightFilesTest)
+LATHE_TEST(WeightFilesTest)
+
+}  // namespace weight_files_test
 #include "weight_files_test.moc"

@@ -9,7 +9,10 @@
 #include "kernels/api/roofline.h"
 #include "kernels/api/rounded_tensor.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace blocks_test {
 
 using namespace lathe;
 
@@ -127,5 +130,7 @@ void BlocksTest::types_without_decoder_are_known_by_name() {
   QVERIFY(engine::find_gguf_type(4) == nullptr);  // removed from the format
 }
 
-QTEST_APPLESS_MAIN(BlocksTest)
+LATHE_TEST(BlocksTest)
+
+}  // namespace blocks_test
 #include "blocks_test.moc"

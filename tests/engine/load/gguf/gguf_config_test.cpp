@@ -7,6 +7,9 @@
 #include <QTest>
 
 #include "tests/support/gguf_builder.h"
+#include "tests/support/test_class.h"
+
+namespace gguf_config_test {
 
 using namespace lathe;
 using tests::GgufBuilder;
@@ -102,5 +105,7 @@ class GgufConfigTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GgufConfigTest)
+LATHE_TEST(GgufConfigTest)
+
+}  // namespace gguf_config_test
 #include "gguf_config_test.moc"

@@ -7,6 +7,9 @@
 #include <span>
 
 #include "tests/support/gguf_builder.h"
+#include "tests/support/test_class.h"
+
+namespace gguf_ends_test {
 
 using namespace lathe::engine;
 using lathe::tests::GgufBuilder;
@@ -141,5 +144,7 @@ class GgufEndsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GgufEndsTest)
+LATHE_TEST(GgufEndsTest)
+
+}  // namespace gguf_ends_test
 #include "gguf_ends_test.moc"

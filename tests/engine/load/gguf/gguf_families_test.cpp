@@ -7,6 +7,9 @@
 
 #include "engine/load/gguf/gguf_family_keys.h"
 #include "tests/support/gguf_builder.h"
+#include "tests/support/test_class.h"
+
+namespace gguf_families_test {
 
 using namespace lathe;
 using engine::GgufKey;
@@ -62,5 +65,7 @@ class GgufFamiliesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GgufFamiliesTest)
+LATHE_TEST(GgufFamiliesTest)
+
+}  // namespace gguf_families_test
 #include "gguf_families_test.moc"

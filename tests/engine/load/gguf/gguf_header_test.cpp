@@ -4,6 +4,9 @@
 
 #include "engine/load/gguf/gguf_header.h"
 #include "tests/support/gguf_builder.h"
+#include "tests/support/test_class.h"
+
+namespace gguf_header_test {
 
 using namespace lathe;
 using tests::GgufBuilder;
@@ -112,5 +115,7 @@ void GgufHeaderTest::a_value_of_another_type_is_refused() {
   QVERIFY(!header.texts("k").has_value());
 }
 
-QTEST_APPLESS_MAIN(GgufHeaderTest)
+LATHE_TEST(GgufHeaderTest)
+
+}  // namespace gguf_header_test
 #include "gguf_header_test.moc"

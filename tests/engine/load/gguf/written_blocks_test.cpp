@@ -7,6 +7,9 @@
 
 #include "engine/load/gguf/gguf_types.h"
 #include "kernels/api/coded_rows.h"
+#include "tests/support/test_class.h"
+
+namespace written_blocks_test {
 
 using namespace lathe;
 using kernels::WeightFormat;
@@ -56,5 +59,7 @@ class WrittenBlocksTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(WrittenBlocksTest)
+LATHE_TEST(WrittenBlocksTest)
+
+}  // namespace written_blocks_test
 #include "written_blocks_test.moc"

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace mx_matrix_test {
+
 using namespace lathe;
 using namespace lathe::engine;
 
@@ -95,5 +99,7 @@ class MxMatrixTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MxMatrixTest)
+LATHE_TEST(MxMatrixTest)
+
+}  // namespace mx_matrix_test
 #include "mx_matrix_test.moc"

@@ -4,6 +4,9 @@
 #include <ctime>
 
 #include "tests/support/template_render.h"
+#include "tests/support/test_class.h"
+
+namespace budgets_test {
 
 using lathe::engine::Json;
 using lathe::engine::jinja::Limits;
@@ -231,5 +234,7 @@ class BudgetsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BudgetsTest)
+LATHE_TEST(BudgetsTest)
+
+}  // namespace budgets_test
 #include "budgets_test.moc"

@@ -4,6 +4,9 @@
 #include <QTest>
 
 #include "engine/text/template/syntax/parser.h"
+#include "tests/support/test_class.h"
+
+namespace content_shape_test {
 
 using namespace lathe::engine::jinja;
 
@@ -62,5 +65,7 @@ class ContentShapeTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ContentShapeTest)
+LATHE_TEST(ContentShapeTest)
+
+}  // namespace content_shape_test
 #include "content_shape_test.moc"

@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "tests/support/template_render.h"
+#include "tests/support/test_class.h"
+
+namespace errors_test {
 
 using lathe::tests::rendered;
 
@@ -129,5 +132,7 @@ class ErrorsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ErrorsTest)
+LATHE_TEST(ErrorsTest)
+
+}  // namespace errors_test
 #include "errors_test.moc"

@@ -7,6 +7,9 @@
 #include "engine/base/text_file.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/template_render.h"
+#include "tests/support/test_class.h"
+
+namespace golden_test {
 
 using namespace lathe::engine;
 using lathe::tests::rendered;
@@ -96,5 +99,7 @@ class GoldenTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GoldenTest)
+LATHE_TEST(GoldenTest)
+
+}  // namespace golden_test
 #include "golden_test.moc"

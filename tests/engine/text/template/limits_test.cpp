@@ -6,6 +6,9 @@
 #include <thread>
 
 #include "tests/support/template_render.h"
+#include "tests/support/test_class.h"
+
+namespace limits_test {
 
 using lathe::engine::Json;
 using lathe::engine::jinja::Limits;
@@ -311,5 +314,7 @@ class LimitsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LimitsTest)
+LATHE_TEST(LimitsTest)
+
+}  // namespace limits_test
 #include "limits_test.moc"

@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "tests/support/template_render.h"
+#include "tests/support/test_class.h"
+
+namespace marks_test {
 
 namespace jinja = lathe::engine::jinja;
 
@@ -64,5 +67,7 @@ class MarksTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MarksTest)
+LATHE_TEST(MarksTest)
+
+}  // namespace marks_test
 #include "marks_test.moc"

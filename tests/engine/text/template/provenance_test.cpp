@@ -9,6 +9,9 @@
 #include "engine/text/template/interpreter.h"
 #include "engine/text/template/syntax/parser.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace provenance_test {
 
 using namespace lathe::engine;
 using lathe::tests::shared_path;
@@ -85,5 +88,7 @@ class ProvenanceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ProvenanceTest)
+LATHE_TEST(ProvenanceTest)
+
+}  // namespace provenance_test
 #include "provenance_test.moc"

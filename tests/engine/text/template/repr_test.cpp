@@ -10,6 +10,9 @@
 #include "engine/base/utf8.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/template_render.h"
+#include "tests/support/test_class.h"
+
+namespace repr_test {
 
 using namespace lathe::engine;
 using lathe::tests::rendered;
@@ -96,5 +99,7 @@ class ReprTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ReprTest)
+LATHE_TEST(ReprTest)
+
+}  // namespace repr_test
 #include "repr_test.moc"

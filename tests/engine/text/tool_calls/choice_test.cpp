@@ -7,6 +7,9 @@
 #include "engine/api/answer_parser.h"
 #include "engine/api/options.h"
 #include "tests/support/byte_tokenizer.h"
+#include "tests/support/test_class.h"
+
+namespace choice_test {
 
 using namespace lathe::engine;
 
@@ -135,5 +138,7 @@ class ChoiceTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ChoiceTest)
+LATHE_TEST(ChoiceTest)
+
+}  // namespace choice_test
 #include "choice_test.moc"

@@ -7,6 +7,9 @@
 
 #include "tests/support/answer_parts.h"
 #include "tests/support/call_samples.h"
+#include "tests/support/test_class.h"
+
+namespace formats_test {
 
 using namespace lathe::engine;
 using lathe::tests::AnswerCase;
@@ -239,5 +242,7 @@ class FormatsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FormatsTest)
+LATHE_TEST(FormatsTest)
+
+}  // namespace formats_test
 #include "formats_test.moc"

@@ -4,6 +4,9 @@
 
 #include "tests/support/answer_parts.h"
 #include "tests/support/call_samples.h"
+#include "tests/support/test_class.h"
+
+namespace hostile_test {
 
 using namespace lathe::engine;
 using lathe::tests::CallSample;
@@ -98,5 +101,7 @@ class HostileTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HostileTest)
+LATHE_TEST(HostileTest)
+
+}  // namespace hostile_test
 #include "hostile_test.moc"

@@ -8,6 +8,9 @@
 #include "engine/text/tool_calls/call_format.h"
 #include "tests/support/answer_parts.h"
 #include "tests/support/call_samples.h"
+#include "tests/support/test_class.h"
+
+namespace markers_test {
 
 using namespace lathe::engine;
 using lathe::tests::AnswerCase;
@@ -362,5 +365,7 @@ class MarkersTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(MarkersTest)
+LATHE_TEST(MarkersTest)
+
+}  // namespace markers_test
 #include "markers_test.moc"

@@ -5,6 +5,9 @@
 #include "engine/base/text_file.h"
 #include "tests/support/answer_parts.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
+
+namespace reasoning_test {
 
 using namespace lathe::engine;
 using lathe::tests::AnswerCase;
@@ -203,5 +206,7 @@ class ReasoningTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ReasoningTest)
+LATHE_TEST(ReasoningTest)
+
+}  // namespace reasoning_test
 #include "reasoning_test.moc"

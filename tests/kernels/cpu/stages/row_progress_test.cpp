@@ -5,6 +5,10 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/support/test_class.h"
+
+namespace row_progress_test {
+
 using namespace lathe::kernels;
 using namespace std::chrono_literals;
 
@@ -95,5 +99,7 @@ class RowProgressTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RowProgressTest)
+LATHE_TEST(RowProgressTest)
+
+}  // namespace row_progress_test
 #include "row_progress_test.moc"

@@ -7,6 +7,9 @@
 
 #include "kernels/cpu/stages/panel_cut.h"
 #include "kernels/cpu/stages/row_progress.h"
+#include "tests/support/test_class.h"
+
+namespace run_stages_test {
 
 using namespace lathe::kernels;
 
@@ -111,5 +114,7 @@ class RunStagesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RunStagesTest)
+LATHE_TEST(RunStagesTest)
+
+}  // namespace run_stages_test
 #include "run_stages_test.moc"

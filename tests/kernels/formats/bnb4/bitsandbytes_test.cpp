@@ -11,6 +11,9 @@
 #include "kernels/formats/format.h"
 #include "kernels/formats/tensor_codes.h"
 #include "tests/support/hex_floats.h"
+#include "tests/support/test_class.h"
+
+namespace bitsandbytes_test {
 
 using namespace lathe::kernels;
 using lathe::tests::floats_of_hex;
@@ -137,5 +140,7 @@ class BitsandbytesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(BitsandbytesTest)
+LATHE_TEST(BitsandbytesTest)
+
+}  // namespace bitsandbytes_test
 #include "bitsandbytes_test.moc"

@@ -11,6 +11,9 @@
 #include "kernels/formats/bnb4/code_book.h"
 #include "kernels/formats/format.h"
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace rounding_test {
 
 using namespace lathe::kernels;
 
@@ -143,5 +146,7 @@ class RoundingTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RoundingTest)
+LATHE_TEST(RoundingTest)
+
+}  // namespace rounding_test
 #include "rounding_test.moc"

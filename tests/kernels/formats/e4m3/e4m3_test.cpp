@@ -7,6 +7,9 @@
 
 #include "kernels/api/dtype.h"
 #include "kernels/formats/tensor_codes.h"
+#include "tests/support/test_class.h"
+
+namespace e4m3_test {
 
 using namespace lathe::kernels;
 
@@ -92,5 +95,7 @@ class E4m3Test : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(E4m3Test)
+LATHE_TEST(E4m3Test)
+
+}  // namespace e4m3_test
 #include "e4m3_test.moc"

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "kernels/selftest/random_tensor.h"
+#include "tests/support/test_class.h"
+
+namespace grouped_test {
 
 using namespace lathe::kernels;
 
@@ -121,5 +124,7 @@ class GroupedTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(GroupedTest)
+LATHE_TEST(GroupedTest)
+
+}  // namespace grouped_test
 #include "grouped_test.moc"

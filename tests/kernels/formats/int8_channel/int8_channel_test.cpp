@@ -5,6 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace int8_channel_test {
+
 using namespace lathe::kernels;
 
 namespace {
@@ -59,5 +63,7 @@ class Int8ChannelTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(Int8ChannelTest)
+LATHE_TEST(Int8ChannelTest)
+
+}  // namespace int8_channel_test
 #include "int8_channel_test.moc"

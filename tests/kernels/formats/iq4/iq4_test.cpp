@@ -7,6 +7,9 @@
 #include "kernels/formats/bnb4/code_book.h"
 #include "kernels/formats/format.h"
 #include "kernels/formats/iq4/iq4_book.h"
+#include "tests/support/test_class.h"
+
+namespace iq4_test {
 
 using namespace lathe::kernels;
 
@@ -48,5 +51,7 @@ class Iq4Test : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(Iq4Test)
+LATHE_TEST(Iq4Test)
+
+}  // namespace iq4_test
 #include "iq4_test.moc"

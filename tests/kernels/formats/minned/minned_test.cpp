@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "kernels/formats/format.h"
+#include "tests/support/test_class.h"
+
+namespace minned_test {
 
 using namespace lathe::kernels;
 
@@ -69,5 +72,7 @@ class MinnedTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MinnedTest)
+LATHE_TEST(MinnedTest)
+
+}  // namespace minned_test
 #include "minned_test.moc"

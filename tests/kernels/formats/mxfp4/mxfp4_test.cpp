@@ -8,6 +8,9 @@
 #include "kernels/cpu/isa/encoders.h"
 #include "kernels/formats/format.h"
 #include "kernels/formats/mxfp4/mxfp4_book.h"
+#include "tests/support/test_class.h"
+
+namespace mxfp4_test {
 
 using namespace lathe::kernels;
 
@@ -103,5 +106,7 @@ class Mxfp4Test : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(Mxfp4Test)
+LATHE_TEST(Mxfp4Test)
+
+}  // namespace mxfp4_test
 #include "mxfp4_test.moc"

@@ -5,6 +5,10 @@
 #include <QTest>
 #include <algorithm>
 
+#include "tests/support/test_class.h"
+
+namespace reordered_sweep_test {
+
 using namespace lathe;
 using namespace lathe::app;
 
@@ -49,5 +53,7 @@ class ReorderedSweepTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ReorderedSweepTest)
+LATHE_TEST(ReorderedSweepTest)
+
+}  // namespace reordered_sweep_test
 #include "reordered_sweep_test.moc"

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "app/bench/sweep/result/run_record.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_export_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -216,5 +219,7 @@ class SweepExportTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepExportTest)
+LATHE_TEST(SweepExportTest)
+
+}  // namespace sweep_export_test
 #include "sweep_export_test.moc"

@@ -5,6 +5,9 @@
 #include <QTest>
 
 #include "tests/support/sweep_results.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_reproduction_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -63,5 +66,7 @@ class SweepReproductionTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepReproductionTest)
+LATHE_TEST(SweepReproductionTest)
+
+}  // namespace sweep_reproduction_test
 #include "sweep_reproduction_test.moc"

@@ -5,6 +5,9 @@
 
 #include "app/api/sweep_export.h"
 #include "tests/support/sweep_results.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_tables_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -87,5 +90,7 @@ class SweepTablesTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepTablesTest)
+LATHE_TEST(SweepTablesTest)
+
+}  // namespace sweep_tables_test
 #include "sweep_tables_test.moc"

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/test_class.h"
+
+namespace length_draw_test {
+
 using namespace lathe::app;
 
 class LengthDrawTest : public QObject {
@@ -68,5 +72,7 @@ class LengthDrawTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LengthDrawTest)
+LATHE_TEST(LengthDrawTest)
+
+}  // namespace length_draw_test
 #include "length_draw_test.moc"

@@ -6,6 +6,10 @@
 #include <map>
 #include <thread>
 
+#include "tests/support/test_class.h"
+
+namespace load_generator_test {
+
 using namespace lathe;
 using namespace lathe::app;
 
@@ -124,5 +128,7 @@ class LoadGeneratorTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LoadGeneratorTest)
+LATHE_TEST(LoadGeneratorTest)
+
+}  // namespace load_generator_test
 #include "load_generator_test.moc"

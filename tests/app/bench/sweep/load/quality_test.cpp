@@ -6,7 +6,10 @@
 #include <QTest>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace quality_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -83,5 +86,7 @@ class QualityTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(QualityTest)
+LATHE_TEST(QualityTest)
+
+}  // namespace quality_test
 #include "quality_test.moc"

@@ -7,7 +7,10 @@
 #include <set>
 
 #include "tests/support/shared_data.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace request_plan_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -255,5 +258,7 @@ class RequestPlanTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RequestPlanTest)
+LATHE_TEST(RequestPlanTest)
+
+}  // namespace request_plan_test
 #include "request_plan_test.moc"

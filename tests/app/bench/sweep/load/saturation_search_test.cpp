@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/test_class.h"
+
+namespace saturation_search_test {
+
 using namespace lathe;
 using namespace lathe::app;
 using engine::ErrorCode;
@@ -277,5 +281,7 @@ class SaturationSearchTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SaturationSearchTest)
+LATHE_TEST(SaturationSearchTest)
+
+}  // namespace saturation_search_test
 #include "saturation_search_test.moc"

@@ -4,6 +4,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace sse_reader_test {
+
 using lathe::app::SseEvent;
 using lathe::app::SseReader;
 
@@ -100,5 +104,7 @@ class SseReaderTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SseReaderTest)
+LATHE_TEST(SseReaderTest)
+
+}  // namespace sse_reader_test
 #include "sse_reader_test.moc"

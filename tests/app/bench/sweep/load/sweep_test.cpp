@@ -9,7 +9,10 @@
 #include "app/api/sweep_export.h"
 #include "app/bench/sweep/load/load_generator.h"
 #include "app/bench/sweep/load/request_plan.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace sweep_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -443,5 +446,7 @@ class SweepTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepTest)
+LATHE_TEST(SweepTest)
+
+}  // namespace sweep_test
 #include "sweep_test.moc"

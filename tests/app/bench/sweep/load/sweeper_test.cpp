@@ -8,7 +8,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace sweeper_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -155,5 +158,7 @@ class SweeperTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweeperTest)
+LATHE_TEST(SweeperTest)
+
+}  // namespace sweeper_test
 #include "sweeper_test.moc"

@@ -5,6 +5,10 @@
 #include <QTest>
 #include <cmath>
 
+#include "tests/support/test_class.h"
+
+namespace sweep_bound_test {
+
 using namespace lathe;
 using namespace lathe::app;
 
@@ -168,5 +172,7 @@ class SweepBoundTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepBoundTest)
+LATHE_TEST(SweepBoundTest)
+
+}  // namespace sweep_bound_test
 #include "sweep_bound_test.moc"

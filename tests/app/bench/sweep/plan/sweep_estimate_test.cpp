@@ -9,6 +9,9 @@
 #include "app/bench/sweep/load/sweep_pace.h"
 #include "app/bench/sweep/result/run_record.h"
 #include "app/bench/sweep/result/sweep_journal.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_estimate_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -183,5 +186,7 @@ class SweepEstimateTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepEstimateTest)
+LATHE_TEST(SweepEstimateTest)
+
+}  // namespace sweep_estimate_test
 #include "sweep_estimate_test.moc"

@@ -6,6 +6,9 @@
 
 #include "app/api/workload_field.h"
 #include "app/bench/sweep/load/sweep.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_plan_test {
 
 using namespace lathe::app;
 using lathe::engine::Json;
@@ -265,5 +268,7 @@ class SweepPlanTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepPlanTest)
+LATHE_TEST(SweepPlanTest)
+
+}  // namespace sweep_plan_test
 #include "sweep_plan_test.moc"

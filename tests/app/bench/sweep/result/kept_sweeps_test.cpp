@@ -8,6 +8,9 @@
 #include <fstream>
 
 #include "app/bench/sweep/result/sweep_journal.h"
+#include "tests/support/test_class.h"
+
+namespace kept_sweeps_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -120,5 +123,7 @@ class KeptSweepsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(KeptSweepsTest)
+LATHE_TEST(KeptSweepsTest)
+
+}  // namespace kept_sweeps_test
 #include "kept_sweeps_test.moc"

@@ -11,7 +11,10 @@
 #include "app/api/sweep_export.h"
 #include "app/bench/sweep/result/run_record.h"
 #include "app/bench/sweep/result/sweep_journal.h"
+#include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
+
+namespace latency_distribution_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -235,5 +238,7 @@ class LatencyDistributionTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LatencyDistributionTest)
+LATHE_TEST(LatencyDistributionTest)
+
+}  // namespace latency_distribution_test
 #include "latency_distribution_test.moc"

@@ -4,6 +4,10 @@
 
 #include <QTest>
 
+#include "tests/support/test_class.h"
+
+namespace sweep_comparison_test {
+
 using namespace lathe;
 using namespace lathe::app;
 
@@ -153,5 +157,7 @@ class SweepComparisonTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepComparisonTest)
+LATHE_TEST(SweepComparisonTest)
+
+}  // namespace sweep_comparison_test
 #include "sweep_comparison_test.moc"

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "app/bench/sweep/result/run_record.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_metrics_test {
 
 using namespace lathe::app;
 
@@ -130,5 +133,7 @@ class SweepMetricsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepMetricsTest)
+LATHE_TEST(SweepMetricsTest)
+
+}  // namespace sweep_metrics_test
 #include "sweep_metrics_test.moc"

@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "tests/support/sweep_results.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_report_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -59,5 +62,7 @@ class SweepReportTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepReportTest)
+LATHE_TEST(SweepReportTest)
+
+}  // namespace sweep_report_test
 #include "sweep_report_test.moc"

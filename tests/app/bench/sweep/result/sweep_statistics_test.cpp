@@ -7,6 +7,9 @@
 #include <span>
 
 #include "tests/support/sweep_results.h"
+#include "tests/support/test_class.h"
+
+namespace sweep_statistics_test {
 
 using namespace lathe;
 using namespace lathe::app;
@@ -96,5 +99,7 @@ class SweepStatisticsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(SweepStatisticsTest)
+LATHE_TEST(SweepStatisticsTest)
+
+}  // namespace sweep_statistics_test
 #include "sweep_statistics_test.moc"

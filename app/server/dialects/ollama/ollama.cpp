@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/server/dialects/ollama/ollama.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <vector>
+
+#include "app/log/printable.h"
+#include "app/server/escape.h"
+#include "app/server/generate/common_fields.h"
+#include "engine/api/json.h"
+
+namespace lathe::app::ollama {
+namespace {
+
+using enum FieldFate;
+
+constexpr std::array kRoutes = {
+    Route{"POST", "/api/chat", answer_chat}, Route{"POST", "/api/generate", answer_generate},
+    Route{"GET", "/api/tags", answer_tags},  Route{"GET", "/api/ps", answer_ps},
+    Route{"POST", "/api/show", answer_show}, Route{"GET", "/api/version", answer_version, true},
+    Route{"GET", "/", answer_root, true},
+};
+
+// Fields of Ollama, and fields of other servers that its answers have no member for.
+constexpr KnownField kOllamaFields[] = {
+    {.name = "name", .fate = served},
+    {.name = "system", .fate = served},
+    {.name = "format", .fate = served},
+    {.name = "suffix", .fate = served},
+    {.name = "raw", .fate = served},
+    {.name = "verbose", .fate = served},
+    {.name = "echo", .fate = refused},
+    {.name = "n", .fate = refused, .neutral = "1"},
+    {.name = "best_of", .fate = refused, .neutral = "1"},
+    {.name = "prompt_logprobs", .fate = refused},
+    {.name = "return_token_ids", .fate = refused},
+    {.name = "return_tokens_as_token_ids", .fate = refused},
+    {.name = "width", .fate = refused},
+    {.name = "height", .fate = refused},
+    {.name = "steps", .fate = refused},
+    // The prompt is never truncated: one that does not fit is refused. The model stays loaded.
+    {.name = "truncate", .fate = warned, .neutral = "true"},
+    {.name = "shift", .fate = warned, .neutral = "true"},
+    {.name = "keep_alive", .fate = harmless},
+};
+
+std::string chat_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  engine::OrderedJson body;
+  if (!model.empty()) body["model"] = model;
+  body["messages"] = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
+  std::string command = "curl " + base_url + "/api/chat -H 'Content-Type: application/json'";
+  if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
+  return command + " -d " + shell_quoted(engine::dump_json(body));
+}
+
+}  // namespace
+
+std::span<const KnownField> request_fields() {
+  static const std::vector<KnownField> fields = dialect_fields(kOllamaFields);
+  return fields;
+}
+
+engine::Result<void> check_tagged_model(RequestFields& body, const ServerContext& context,
+                                        const engine::LoadedModel& model) {
+  constexpr std::string_view tag = ":latest";
+  const std::string name = body.text("model").value_or("");
+  if (name.ends_with(tag) && context.check_model_name(name.substr(0, name.size() - tag.size()), model)) return {};
+  return check_model(body, context, model);
+}
+
+std::string time_text(std::int64_t unix_us) {
+  const std::time_t seconds = unix_us / 1'000'000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(seconds), unix_us % 1'000'000);
+}
+
+std::int64_t now_us() {
+  using namespace std::chrono;
+  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::string error_body(const engine::Error& error, int) {
+  const bool names_field = error.where.empty() || error.message.find(error.where) != std::string::npos;
+  const std::string message = printable(names_field ? error.message : error.where + ": " + error.message, 1000);
+  return engine::dump_json(engine::OrderedJson{{"error", message}});
+}
+
+}  // namespace lathe::app::ollama
+
+namespace lathe::app {
+
+extern constexpr Dialect kOllamaDialect = {.name = "Ollama",
+                                           .base_path = "",
+                                           .routes = ollama::kRoutes,
+                                           .error_body = ollama::error_body,
+                                           .curl = ollama::chat_command,
+                                           .path_prefix = "/api/"};
+
+}  // namespace lathe::app
