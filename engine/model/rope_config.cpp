@@ -23,7 +23,7 @@ constexpr std::array kScalingSpellings = {
     ScalingSpelling{"default", RopeScaling::none}, ScalingSpelling{"linear", RopeScaling::linear},
     ScalingSpelling{"dynamic", RopeScaling::dynamic}, ScalingSpelling{"llama3", RopeScaling::llama3},
     ScalingSpelling{"yarn", RopeScaling::yarn}, ScalingSpelling{"longrope", RopeScaling::longrope},
-    ScalingSpelling{"su", RopeScaling::longrope},
+    ScalingSpelling{"su", RopeScaling::longrope}, ScalingSpelling{"proportional", RopeScaling::proportional},
     // Sections of the angles that images use; those of text are the plain ones.
     ScalingSpelling{"mrope", RopeScaling::none}};
 

@@ -101,8 +101,8 @@ constexpr std::array kFamilies = {
     WrittenFamily{.name = "gemma4-moe-uneven", .allowed = 5e-5, .has_file = false},
     WrittenFamily{.name = "gemma4-per-layer"},
     WrittenFamily{.name = "gemma4-per-layer-uneven", .allowed = 5e-5, .has_file = false},
-    WrittenFamily{.name = "gemma4-unified", .has_file = false},
     WrittenFamily{.name = "gemma4-uneven", .allowed = 5e-5, .has_file = false},
+    WrittenFamily{.name = "gemma4-unified", .has_file = false},
     WrittenFamily{.name = "gemma4-vl", .allowed = 5e-5, .has_file = false},
     WrittenFamily{.name = "glm"},
     WrittenFamily{.name = "glm-uneven", .refused = "RoPE", .is_written = false, .has_file = false},
@@ -155,16 +155,8 @@ constexpr std::array kFamilies = {
     WrittenFamily{.name = "llama-uneven", .allowed = 1e-5, .has_file = false},
     WrittenFamily{.name = "llama-yarn"},
     WrittenFamily{.name = "llama-yarn-uneven", .allowed = 1e-5, .has_file = false},
-    WrittenFamily{.name = "llama4",
-                  .refused = "sliding windows",
-                  .unsaid = R"({"attention_chunk_size": 8192, "floor_scale": 8192, "attn_scale": 0.1})"},
-    WrittenFamily{
-        .name = "llama4-uneven",
-        .refused = "sliding windows",
-        .unsaid =
-            R"({"attention_chunk_size": 8192, "floor_scale": 8192, "attn_scale": 0.1, "no_rope_layer_interval": null, "use_qk_norm": null})",
-        .allowed = 1e-05,
-        .has_file = false},
+    WrittenFamily{.name = "llama4", .refused = "sliding windows", .is_written = false},
+    WrittenFamily{.name = "llama4-uneven", .refused = "sliding windows", .is_written = false, .has_file = false},
     WrittenFamily{.name = "minimax-m2"},
     WrittenFamily{.name = "minimax-m2-uneven", .allowed = 1e-05, .has_file = false},
     WrittenFamily{
@@ -188,7 +180,7 @@ constexpr std::array kFamilies = {
                   .allowed = 1e-5,
                   .has_file = false},
     WrittenFamily{
-        .name = "mistral4", .allowed = 1e-06, .left_out = R"({"rope_parameters": {"llama_4_scaling_beta": null}})"},
+        .name = "mistral4", .allowed = 1e-05, .left_out = R"({"rope_parameters": {"llama_4_scaling_beta": null}})"},
     WrittenFamily{.name = "mistral4-uneven",
                   .refused = "RoPE",
                   .unsaid = R"({"rope_parameters": {"mscale": 0.9}})",

@@ -239,6 +239,8 @@ void ModelRunnerTest::only_the_wanted_rows_get_logits() {
                          .context_len = {4},
                          .rope_choices = {0},
                          .block_tables = {0},
+                         .state_slots = {-1},
+                         .n_padding = {0},
                          .max_blocks = 1,
                          .logit_rows = {1, 3}};
   const auto output = driver.runner().run(plan);
@@ -257,6 +259,8 @@ void ModelRunnerTest::a_step_without_logits_runs() {
                                .context_len = {1},
                                .rope_choices = {0},
                                .block_tables = {0},
+                               .state_slots = {-1},
+                               .n_padding = {0},
                                .max_blocks = 1,
                                .logit_rows = {}};
   const auto output = driver.runner().run(plan);
