@@ -23,7 +23,7 @@ std::vector<NodeRange> node_ranges(const Automaton& automaton) {
   return ranges;
 }
 
-/// Hash of a rule's nodes; `rule_key` gives what stands for a rule that an edge names.
+/// Hash of a rule's nodes; `rule_key` gives the key of a rule that an edge names.
 template <class RuleKey>
 std::uint64_t hash_of(const Automaton& automaton, const Automaton::Rule& rule, NodeRange range, std::uint64_t salt,
                       RuleKey rule_key) {

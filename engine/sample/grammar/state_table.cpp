@@ -194,7 +194,7 @@ void StateTable::visit(State& state, Item item) {
     wait({.rule = edge.rule, .node = edge.target, .count = 0, .origin = item.origin});
     add({.node = automaton_->rules[static_cast<std::size_t>(edge.rule)].start, .count = 0, .origin = kSelf});
   }
-  // A rule that began in this state is empty so far; whoever predicted it has gone on without it already.
+  // A rule that began in this state is empty so far; the rule that predicted it has gone on without it already.
   if (node.is_final && item.origin != kSelf) complete(state, node.rule, item.origin);
 }
 
