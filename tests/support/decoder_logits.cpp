@@ -17,12 +17,14 @@ std::vector<float> logits_of(std::unique_ptr<kernels::Backend> backend, Decoder 
                             .block_size = 16,
                             .n_blocks = 2,
                             .max_rows = n_tokens,
-                            .max_logit_rows = n_tokens};
+                            .max_logit_rows = n_tokens,
+                            .n_state_slots = decoder.config().has_recurrent_layers() ? 1 : 0};
   auto runner = ModelRunner::create(std::move(backend), std::move(decoder), kernels::Dtype::f32, limits);
   LATHE_CHECK(runner.has_value());
   std::vector<std::int32_t> ids;
   for (std::int32_t i = 0; i < n_tokens; ++i) ids.push_back(5 * i + 3);
-  const BlockTable blocks = consecutive_blocks(0, limits.n_blocks);
+  BlockTable blocks = consecutive_blocks(0, limits.n_blocks);
+  if (limits.n_state_slots > 0) blocks.state_slot = 0;
   BatchBuilder builder({.block_size = limits.block_size});
   builder.clear();
   builder.add({.table = blocks, .token_ids = ids, .n_logits = n_tokens});

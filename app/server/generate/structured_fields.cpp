@@ -148,7 +148,9 @@ class StructuredReader {
 }  // namespace
 
 engine::Error StructuredFields::in_given_names(engine::Error error) const {
-  if (!own_path.empty() && error.where.starts_with(own_path)) error.where = given_path + error.where.substr(own_path.size());
+  if (own_path.empty()) return error;
+  if (error.where.starts_with(own_path)) error.where = given_path + error.where.substr(own_path.size());
+  else if (error.where == "structured_outputs") error.where = given_path;  // the constraint as a whole
   return error;
 }
 

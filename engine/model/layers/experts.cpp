@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 namespace lathe::engine {
@@ -130,26 +129,13 @@ void Experts::choose(kernels::Backend& backend, const ModelConfig& config, const
   });
 }
 
-void Experts::scale_shared(kernels::Backend& backend, const StepBuffers& step) const {
-  if (packed_) return backend.scale_by_sigmoid(step.expert_out, step.shared_gate);
-  backend.finish();
-  const std::int64_t n_rows = step.expert_out.dim(0);
-  const std::span<float> factors(step.expert_weights.as<float>(), static_cast<std::size_t>(n_rows));
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    factors[static_cast<std::size_t>(row)] = 1 / (1 + std::exp(-step.shared_gate.row<float>(row)[0]));
-  }
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    backend.scale(step.expert_out.rows(row, 1), factors[static_cast<std::size_t>(row)]);
-  }
-}
-
 void Experts::add_shared(kernels::Backend& backend, const TensorView& x, const StepBuffers& step) const {
   StepBuffers own = step;
   own.delta = step.expert_out;
   shared_->forward(backend, {.x = x}, own);
   if (shared_gate_) {
     shared_gate_->forward(backend, step.shared_gate, x);
-    scale_shared(backend, step);
+    backend.scale_by_sigmoid(step.expert_out, step.shared_gate);
   }
   backend.add(step.delta, step.expert_out);
 }

@@ -55,7 +55,6 @@ class Experts {
   /// Chooses on the host, and runs one expert after another.
   void run_by_expert(kernels::Backend& backend, const ModelConfig& config, const kernels::TensorView& x,
                      const StepBuffers& step) const;
-  void scale_shared(kernels::Backend& backend, const StepBuffers& step) const;
   void add_shared(kernels::Backend& backend, const kernels::TensorView& x, const StepBuffers& step) const;
 
   std::int64_t top_k_;

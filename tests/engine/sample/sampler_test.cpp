@@ -40,7 +40,8 @@ class SamplerTest : public QObject {
   void stages_run_in_the_order_of_vllm() {
     std::vector<std::string_view> names;
     for (const SampleStage* stage : sample_stages()) names.push_back(stage->name);
-    const std::vector<std::string_view> order = {"suppress_tokens",
+    const std::vector<std::string_view> order = {"structured_outputs",
+                                                 "suppress_tokens",
                                                  "min_tokens",
                                                  "logit_bias",
                                                  "repetition_penalty",

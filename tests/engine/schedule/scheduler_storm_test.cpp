@@ -298,7 +298,7 @@ void SchedulerStormTest::slots_of_states_come_back_from_cancels_and_preemptions(
   QFETCH(QByteArray, policy);
   const std::string name = policy.toStdString();
   const Traffic traffic{.max_num_seqs = 12,
-                        .n_blocks = 30,
+                        .n_blocks = 12,
                         .share = false,
                         .cancels_of_100 = 95,
                         .n_requests = 3000,

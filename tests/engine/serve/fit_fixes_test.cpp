@@ -77,15 +77,24 @@ void FitFixesTest::each_change_is_found_data() {
   QTest::addColumn<QString>("value");
   QTest::addColumn<int>("n_blocks");  // blocks that are free next to the fixed parts
   QTest::addColumn<QString>("fix");
-  QTest::newRow("the longest context") << "max_model_len" << "0" << 5 << "max_model_len 80";
-  QTest::newRow("a round context") << "max_model_len" << "4096" << 70 << "max_model_len 1024";
-  QTest::newRow("the longest of a long one") << "max_model_len" << "4096" << 70 << "max_model_len 1120";
-  QTest::newRow("a cache of bytes") << "kv_cache_memory_bytes" << "8192000" << 20 << "kv_cache_memory_bytes 163840";
-  QTest::newRow("an automatic cache") << "kv_cache_memory_bytes" << "8192000" << 300 << "kv_cache_memory_bytes 0";
-  QTest::newRow("fewer blocks") << "num_gpu_blocks_override" << "1000" << 20 << "num_gpu_blocks_override 20";
-  QTest::newRow("automatic blocks") << "num_gpu_blocks_override" << "1000" << 300 << "num_gpu_blocks_override 0";
-  QTest::newRow("a narrower type") << "max_model_len" << "0" << 15 << "dtype bfloat16";
-  QTest::newRow("a quantization") << "max_model_len" << "0" << 15 << "quantization int8_g32";
+  QTest::newRow("the longest context") << "max_model_len"
+                                       << "0" << 5 << "max_model_len 80";
+  QTest::newRow("a round context") << "max_model_len"
+                                   << "4096" << 70 << "max_model_len 1024";
+  QTest::newRow("the longest of a long one") << "max_model_len"
+                                             << "4096" << 70 << "max_model_len 1120";
+  QTest::newRow("a cache of bytes") << "kv_cache_memory_bytes"
+                                    << "8192000" << 20 << "kv_cache_memory_bytes 163840";
+  QTest::newRow("an automatic cache") << "kv_cache_memory_bytes"
+                                      << "8192000" << 300 << "kv_cache_memory_bytes 0";
+  QTest::newRow("fewer blocks") << "num_gpu_blocks_override"
+                                << "1000" << 20 << "num_gpu_blocks_override 20";
+  QTest::newRow("automatic blocks") << "num_gpu_blocks_override"
+                                    << "1000" << 300 << "num_gpu_blocks_override 0";
+  QTest::newRow("a narrower type") << "max_model_len"
+                                   << "0" << 15 << "dtype bfloat16";
+  QTest::newRow("a quantization") << "max_model_len"
+                                  << "0" << 15 << "quantization int8_g32";
 }
 
 void FitFixesTest::each_change_is_found() {

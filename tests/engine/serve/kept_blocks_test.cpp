@@ -222,7 +222,8 @@ class KeptBlocksTest : public QObject {
   void a_tied_head_has_the_codes_of_the_embeddings() {
     for (const std::uint32_t type : {kQ4K, kQ6K}) {
       const std::string file = path("tied.gguf");
-      write_model(file, [type](const std::string& name) { return name == "token_embd" ? type : kQ4K; }, true);
+      write_model(
+          file, [type](const std::string& name) { return name == "token_embd" ? type : kQ4K; }, true);
       const auto info = engine::inspect_checkpoint(file);
       QCOMPARE(info->stored_head_quantization, std::string(type == kQ4K ? "int4_g32_min" : "int8_g16"));
       check_logits(file);

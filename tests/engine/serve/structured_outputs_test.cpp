@@ -57,10 +57,10 @@ class StructuredOutputsTest : public QObject {
 void StructuredOutputsTest::answers_follow_the_constraint() {
   Harness harness(wide());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Answer answer = ask(*harness.engine, constrained(R"({"regex": "[a-c]{2,5}-(x|yy)+"})", seed));
+    const Answer answer = ask(*harness.engine, constrained(R"({"regex": "[a-c]{2,5}-(x|yy){1,9}"})", seed));
     QCOMPARE(answer.all.finish_reason, FinishReason::stop);
     QCOMPARE(answer.all.stop_cause, StopCause::eos);
-    QVERIFY2(matches(answer.all.text, "[a-c]{2,5}-(x|yy)+"), answer.all.text.c_str());
+    QVERIFY2(matches(answer.all.text, "[a-c]{2,5}-(x|yy){1,9}"), answer.all.text.c_str());
   }
 }
 

@@ -135,7 +135,7 @@ class MlpTest : public QObject {
       for (std::size_t i = 0; i < values.size(); ++i) {
         const double want = exact(activation, values[i]);
         QVERIFY2(
-            std::fabs(got[i] - want) <= 4e-7 * std::max(1.0, std::fabs(static_cast<double>(values[i]))),
+            std::fabs(got[i] - want) <= 4e-7 * std::max({1.0, std::fabs(static_cast<double>(values[i])), std::fabs(want)}),
             qPrintable(
                 QString("%1 of %2: %3, not %4").arg(static_cast<int>(activation)).arg(values[i]).arg(got[i]).arg(want)));
       }

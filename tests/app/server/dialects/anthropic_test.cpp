@@ -170,7 +170,7 @@ class AnthropicTest : public QObject {
     QFETCH(QByteArray, answer);
     load_tool_model();
     fixture_->engine().answer_with(answer.toStdString());
-    const Json body = message_body("Rain?", {{"tools", kWeather}});
+    const Json body = message_body("Rain?", {{"tools", kWeather}, {"max_tokens", 500}});
     Json whole = post(body).json();
     Json streamed = joined(stream(fixture_->port(), body));
     QVERIFY(!streamed.is_null());
@@ -184,8 +184,8 @@ class AnthropicTest : public QObject {
   void a_call_is_a_block() {
     load_tool_model();
     fixture_->engine().answer_with("<think>Rain?</think>Let me see." + std::string(kCall));
-    const Json json = post(message_body("Rain?", {{"tools", kWeather}})).json();
-    QCOMPARE(json["stop_reason"], "tool_use");
+    const Json json = post(message_body("Rain?", {{"tools", kWeather}, {"max_tokens", 500}})).json();
+    QCOMPARE(json["stop_reason"].get<std::string>(), std::string("tool_use"));
     QCOMPARE(json["content"].size(), std::size_t(3));
     QCOMPARE(json["content"][0]["type"], "thinking");
     QCOMPARE(json["content"][1]["type"], "text");
