@@ -166,7 +166,7 @@ void WeightPartsTest::an_image_brings_back_every_part() {
 void WeightPartsTest::every_part_of_a_layer_has_its_name() {
   const std::string types =
       "DeviceTensor|HostTensor|PackedWeight|Linear|NormLayer|Mlp|Experts|Attention|LatentAttention|DecoderLayer|Embedding|"
-      "UnitNorm|TokenTable|PerLayerGate|PerLayerEmbedding|AltUp|AltUpEnds|Laurel";
+      "UnitNorm|TokenTable|PerLayerGate|PerLayerEmbedding|AltUp|AltUpEnds|Laurel|GatedDeltaNet|ShortConv";
   const std::regex member("\\n  (?:std::optional<|std::vector<)?(?:" + types + ")>? ([a-z_, ]+);"), word(R"([a-z_]+_\b)"),
       name(R"(\bself\.(\w+))");
   std::size_t n_members = 0;
@@ -182,7 +182,7 @@ void WeightPartsTest::every_part_of_a_layer_has_its_name() {
     QVERIFY2(members == names, file.path.c_str());
     n_members += members.size();
   }
-  QCOMPARE(n_members, 73U);
+  QCOMPARE(n_members, 87U);
 }
 
 LATHE_TEST(WeightPartsTest)
