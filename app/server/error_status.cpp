@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "app/log/printable.h"
+
 namespace lathe::app {
 namespace {
 
@@ -36,5 +38,11 @@ ErrorCode code_of(int http_status) {
 }
 
 bool is_temporary(int http_status) { return http_status == 429 || http_status == 503; }
+
+std::string message_of(const engine::Error& error) {
+  constexpr std::size_t kMaxBytes = 1000;
+  const bool names_field = error.where.empty() || error.message.find(error.where) != std::string::npos;
+  return printable(names_field ? error.message : error.where + ": " + error.message, kMaxBytes);
+}
 
 }  // namespace lathe::app

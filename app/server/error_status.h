@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps error codes to HTTP statuses, and back.
+// Maps error codes to HTTP statuses and back, and errors to the text that a client reads.
 #pragma once
+
+#include <string>
 
 #include "engine/api/result.h"
 
@@ -12,5 +14,7 @@ int http_status_of(engine::ErrorCode code);
 engine::ErrorCode code_of(int http_status);
 /// True if the same request may succeed a moment later; such answers carry Retry-After.
 bool is_temporary(int http_status);
+/// Returns the message in one line, after the name of the field unless the message has it.
+std::string message_of(const engine::Error& error);
 
 }  // namespace lathe::app

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/allocation_error.h"
-#include "engine/base/resident_memory.h"
+#include "engine/cache/layer_buffers.h"
 
 namespace lathe::engine {
 namespace {
@@ -46,22 +46,9 @@ std::int64_t StateStorage::n_bytes(const kernels::Backend& backend, const StateL
   return sum;
 }
 
-std::int64_t StateStorage::n_bytes() const {
-  std::int64_t sum = 0;
-  for (const kernels::Buffer& layer : layers_) sum += static_cast<std::int64_t>(layer.n_bytes());
-  return sum;
-}
+std::int64_t StateStorage::n_bytes() const { return bytes_of(layers_); }
 
-std::optional<std::int64_t> StateStorage::resident_bytes() const {
-  std::int64_t sum = 0;
-  for (const kernels::Buffer& layer : layers_) {
-    if (!layer) continue;
-    const auto n_bytes = engine::resident_bytes({static_cast<const std::byte*>(layer.data()), layer.n_bytes()});
-    if (!n_bytes) return std::nullopt;
-    sum += *n_bytes;
-  }
-  return sum;
-}
+std::optional<std::int64_t> StateStorage::resident_bytes() const { return resident_bytes_of(layers_); }
 
 kernels::StateLayer StateStorage::layer(std::int64_t i) const {
   const auto at = static_cast<std::size_t>(i);

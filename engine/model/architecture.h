@@ -99,7 +99,7 @@ enum class WeightRole : std::uint8_t {
   shared_up,
   shared_down,
   shared_expert_gate,  ///< the product whose sigmoid multiplies the shared expert's output
-  router_norm,     ///< weight of the norm before the router, of layers that have an MLP and experts (MoeConfig::beside_mlp)
+  router_norm,     ///< weight of the norm before the router, of layers that have an MLP and experts (MoeConfig::adds_mlp)
   expert_scale,    ///< factor of each expert's weight, after normalising
   dense_out_norm,  ///< after the MLP, of layers that have an MLP and experts; the next two before and after the experts
   expert_norm,

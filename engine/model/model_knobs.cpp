@@ -176,7 +176,7 @@ OrderedJson experts_json(const ModelConfig& config) {
           {"shared_size", unless_zero(moe.shared_size)},
           {"shared_gate", moe.has_shared_gate},
           {"weighs_input", moe.weighs_input},
-          {"beside_mlp", moe.beside_mlp},
+          {"adds_mlp", moe.adds_mlp},
           {"of_layers", by_layer(config, [](const LayerConfig& layer) { return OrderedJson(layer.has_experts); })}};
 }
 

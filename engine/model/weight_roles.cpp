@@ -215,8 +215,8 @@ bool is_expert_matrix(WeightRole role) {
 bool is_wanted(WeightRole role, const ModelConfig& config, std::int64_t layer, bool tied) {
   const LayerConfig& own = layer_at(config, layer);
   if (layer >= 0 && !has_mixer_of(role, own)) return false;
-  const bool has_experts = own.has_experts, has_mlp = !has_experts || config.moe.beside_mlp;
-  const bool has_both = has_experts && config.moe.beside_mlp;
+  const bool has_experts = own.has_experts, has_mlp = !has_experts || config.moe.adds_mlp;
+  const bool has_both = has_experts && config.moe.adds_mlp;
   switch (role) {
     case WeightRole::head: return config.has_head && !tied;
     case WeightRole::head_bias: return config.has_head && config.head_bias;

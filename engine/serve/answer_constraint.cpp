@@ -115,8 +115,7 @@ Error AnswerConstraint::stuck_error() const {
   }
   return {ErrorCode::invalid_argument,
           "no token of the model's vocabulary can follow what the answer has so far: the vocabulary cannot spell a text "
-          "that the "
-          "constraint allows",
+          "that the constraint allows",
           "structured_outputs"};
 }
 

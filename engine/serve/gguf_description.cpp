@@ -343,7 +343,7 @@ bool same_experts(const MoeConfig& a, const MoeConfig& b) {
                            a.has_score_correction_bias == b.has_score_correction_bias &&
                            a.has_expert_bias == b.has_expert_bias;
   return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
-         a.beside_mlp == b.beside_mlp && is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter) &&
+         a.adds_mlp == b.adds_mlp && is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter) &&
          a.weighs_input == b.weighs_input;
 }
 

@@ -62,7 +62,7 @@ class MemoryPlanner {
     if (config_.has_sizes_by_layer()) missing = "layers with heads of different sizes, or without K and V of their own";
     else if (config_.has_v_norm) missing = "a norm of V";
     else if (config_.per_layer.exists()) missing = "per-layer embeddings";
-    else if (config_.moe.beside_mlp) missing = "experts in addition to an MLP";
+    else if (config_.moe.adds_mlp) missing = "experts in addition to an MLP";
     else if (!needs_recurrent_operations(config_) || has_recurrent_operations) return {};
     else if (config_.delta_net.exists()) missing = "recurrent layers (gated delta net)";
     else if (config_.short_conv.exists()) missing = "short convolutions in place of attention";

@@ -35,4 +35,11 @@ inline ServerFixture::Options tool_options() {
   return options;
 }
 
+/// As tool_options(), with reasoning in the form of Qwen 3.
+inline ServerFixture::Options thinking_tool_options() {
+  ServerFixture::Options options = tool_options();
+  options.model.answer_formats.reasoning = "qwen3";
+  return options;
+}
+
 }  // namespace lathe::tests

@@ -99,7 +99,7 @@ void read_gemma4_moe(ConfigReader& reader, ModelConfig& config) {
   }
   moe.expert_size = reader.integer("moe_intermediate_size", 1, kMaxWidth);
   moe.normalises = true;
-  moe.beside_mlp = true;
+  moe.adds_mlp = true;
   for (LayerConfig& layer : config.layers) layer.has_experts = true;
 }
 

@@ -32,7 +32,7 @@ struct BufferPart {
 std::array<BufferPart, 34> parts_of(const ModelConfig& config, std::int64_t max_rows, std::int64_t max_logit_rows) {
   const bool has_experts = config.moe.n_experts > 0;
   const std::int64_t expert_width = has_experts ? config.hidden_size : 0, one = has_experts ? 1 : 0;
-  const std::int64_t dense_width = config.moe.beside_mlp ? config.hidden_size : 0;
+  const std::int64_t dense_width = config.moe.adds_mlp ? config.hidden_size : 0;
   const std::int64_t token_width = config.per_layer.size, token_widths = config.n_layers * token_width;
   const DeltaNetConfig& net = config.delta_net;
   const std::int64_t projected = config.projects_embeddings() ? config.embedding_size : 0;

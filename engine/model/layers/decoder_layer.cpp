@@ -58,8 +58,8 @@ DecoderLayer::DecoderLayer(const LayerFormats& formats, const ModelConfig& confi
   else if (config.latent.exists()) latent_attention_.emplace(formats.of(MatrixPart::attention_in).format, config);
   else attention_.emplace(formats, config, layer);
   if (layer.has_experts) experts_.emplace(formats, config);
-  if (!layer.has_experts || config.moe.beside_mlp) mlp_.emplace(mlp_formats(formats), config, mlp_shape(config, layer));
-  if (layer.has_experts && config.moe.beside_mlp) {
+  if (!layer.has_experts || config.moe.adds_mlp) mlp_.emplace(mlp_formats(formats), config, mlp_shape(config, layer));
+  if (layer.has_experts && config.moe.adds_mlp) {
     dense_out_norm_ = norm();
     expert_norm_ = norm();
     expert_out_norm_ = norm();

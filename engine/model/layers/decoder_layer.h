@@ -77,7 +77,7 @@ class DecoderLayer {
   std::optional<GatedDeltaNet> delta_net_;           ///< in place of attention_
   std::optional<ShortConv> short_conv_;              ///< in place of attention_
   std::optional<Mlp> mlp_;
-  std::optional<Experts> experts_;                            ///< in place of mlp_, or in addition (MoeConfig::beside_mlp)
+  std::optional<Experts> experts_;                            ///< in place of mlp_, or in addition (MoeConfig::adds_mlp)
   NormLayer dense_out_norm_, expert_norm_, expert_out_norm_;  ///< of layers with both
   std::optional<PerLayerGate> per_layer_;
   HostTensor scalar_;  ///< [1]

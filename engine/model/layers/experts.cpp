@@ -57,7 +57,7 @@ Experts::Experts(const LayerFormats& formats, const ModelConfig& config)
   }
   if (moe.shared_size > 0) shared_.emplace(expert_formats(formats), config, shared_shape(config));
   if (moe.has_shared_gate) shared_gate_.emplace(WeightFormat::f32, shared_gate_shape(config));
-  if (!moe.beside_mlp) return;
+  if (!moe.adds_mlp) return;
   router_norm_ = NormLayer(config.norm, config.hidden_size);
   scale_ = HostTensor(moe.n_experts);
 }

@@ -34,7 +34,7 @@ bool has_experts(const std::string& family) {
 /// True for experts in forms that no backend has as a whole mixture: the host chooses them.
 bool are_of_the_host(const std::string& family) {
   const auto model = engine::open_model(family_path(family));
-  return model.has_value() && (model->config.moe.weighs_input || model->config.moe.beside_mlp);
+  return model.has_value() && (model->config.moe.weighs_input || model->config.moe.adds_mlp);
 }
 kernels::TensorView view_of(kernels::Buffer& buffer, std::int64_t n_rows, std::int64_t n_columns) {
   return {buffer.data(), kernels::Dtype::f32, {n_rows, n_columns}};

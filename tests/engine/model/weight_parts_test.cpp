@@ -130,7 +130,7 @@ void WeightPartsTest::memory_is_that_of_the_names() {
     QVERIFY(decoder->weight_bytes() > 0);
     const ModelConfig& config = model->config;
     const std::int64_t n_of_layer = (config.has_sinks ? config.n_heads : 0) + (config.has_layer_scalar ? 1 : 0) +
-                                    (config.moe.beside_mlp ? config.moe.n_experts : 0) +
+                                    (config.moe.adds_mlp ? config.moe.n_experts : 0) +
                                     (config.altup.exists() ? 4 * 4 * 4 + 4 * 4 + config.hidden_size : 0);
     const std::int64_t host_bytes = n_of_layer * config.n_layers * static_cast<std::int64_t>(sizeof(float));
     QCOMPARE(backend.n_bytes() + host_bytes, decoder->weight_bytes() + decoder->rope_bytes());

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "app/log/printable.h"
+#include "app/server/error_status.h"
 #include "app/server/escape.h"
 #include "engine/api/json.h"
 
@@ -41,10 +41,9 @@ std::string messages_command(const std::string& base_url, const std::string& mod
 }  // namespace
 
 std::string error_body(const engine::Error& error, int http_status) {
-  const bool names_field = error.where.empty() || error.message.find(error.where) != std::string::npos;
   engine::OrderedJson inner;
   inner["type"] = error_type_of(http_status);
-  inner["message"] = printable(names_field ? error.message : error.where + ": " + error.message, 1000);
+  inner["message"] = message_of(error);
   engine::OrderedJson body;
   body["type"] = "error";
   body["error"] = std::move(inner);

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <vector>
 
-#include "app/log/printable.h"
+#include "app/server/error_status.h"
 #include "app/server/escape.h"
 #include "app/server/generate/common_fields.h"
 #include "engine/api/json.h"
@@ -84,9 +84,7 @@ std::int64_t now_us() {
 }
 
 std::string error_body(const engine::Error& error, int) {
-  const bool names_field = error.where.empty() || error.message.find(error.where) != std::string::npos;
-  const std::string message = printable(names_field ? error.message : error.where + ": " + error.message, 1000);
-  return engine::dump_json(engine::OrderedJson{{"error", message}});
+  return engine::dump_json(engine::OrderedJson{{"error", message_of(error)}});
 }
 
 }  // namespace lathe::app::ollama

@@ -5,6 +5,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/dialects/openai/responses.h"
+#include "app/server/error_status.h"
 #include "app/server/escape.h"
 #include "engine/api/json.h"
 
@@ -63,9 +64,7 @@ std::string curl_command(const std::string& base_url, const std::string& model, 
 
 std::string error_body(const engine::Error& error, int http_status) {
   engine::OrderedJson inner;
-  inner["message"] = error.where.empty() || error.message.find(error.where) != std::string::npos
-                         ? printable(error.message, 1000)
-                         : printable(error.where + ": " + error.message, 1000);
+  inner["message"] = message_of(error);
   inner["type"] = type_of(http_status);
   inner["param"] = error.where.empty() ? engine::OrderedJson(nullptr) : engine::OrderedJson(printable(error.where, 200));
   inner["code"] = code_of(error, http_status);

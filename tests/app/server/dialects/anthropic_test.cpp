@@ -313,11 +313,7 @@ class AnthropicTest : public QObject {
   std::string prompt() {
     return tests::ByteTokenizer().decode(fixture_->engine().submitted().back().prompt_token_ids, false);
   }
-  void load_tool_model() {
-    tests::ServerFixture::Options options = tests::tool_options();
-    options.model.answer_formats.reasoning = "qwen3";
-    fixture_ = std::make_unique<tests::ServerFixture>(options);
-  }
+  void load_tool_model() { fixture_ = std::make_unique<tests::ServerFixture>(tests::thinking_tool_options()); }
 
   std::unique_ptr<tests::ServerFixture> fixture_;
 };
