@@ -217,8 +217,10 @@ void check_sigmoid(Backend& backend, std::int64_t n_gates, RandomNumbers& number
     }
   }
   OpCheck check{.op = "scale_by_sigmoid, gates: " + std::to_string(n_gates), .tolerance = 2e-6, .bound = {}};
-  backend.scale_by_sigmoid(x.view(), gate.view());
-  backend.finish();
+  check.seconds = seconds_of([&] {
+    backend.scale_by_sigmoid(x.view(), gate.view());
+    backend.finish();
+  });
   check.max_error = relative_error(x.view(), want.view());
   add(std::move(check));
 }

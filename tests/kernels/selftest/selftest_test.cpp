@@ -25,7 +25,7 @@ class SelfTestTest : public QObject {
     QCOMPARE(n_reported, checks.size());
     for (const OpCheck& check : checks) {
       QVERIFY2(check.passed(), check.op.c_str());
-      QVERIFY(check.seconds > 0);
+      QVERIFY2(check.seconds > 0, check.op.c_str());
     }
   }
 
