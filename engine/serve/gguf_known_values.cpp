@@ -7,10 +7,12 @@
 namespace lathe::engine {
 namespace {
 
-/// RoPE of the first layer that has RoPE, among layers with or without a window; null: there is none.
+/// RoPE of the first layer that rotates, among layers with or without a window; null: there is none.
 const RopeConfig* rope_of_layers(const ModelConfig& config, bool with_window) {
   for (const LayerConfig& layer : config.layers) {
-    if (layer.rope >= 0 && (layer.window > 0) == with_window) return &config.ropes[static_cast<std::size_t>(layer.rope)];
+    if (layer.rope < 0 || (layer.window > 0) != with_window) continue;
+    const RopeConfig& rope = config.ropes[static_cast<std::size_t>(layer.rope)];
+    if (!rope.is_still) return &rope;
   }
   return nullptr;
 }

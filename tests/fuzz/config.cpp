@@ -43,10 +43,77 @@ constexpr std::string_view kConfigFields[] = {"vocab_size",
                                               "n_embd",
                                               "n_layer",
                                               "n_positions",
-                                              "text_config"};
+                                              "text_config",
+                                              "layer_norm_epsilon",
+                                              "sliding_window_pattern",
+                                              "global_attn_every_n_layers",
+                                              "attention_chunk_size",
+                                              "attn_temperature_tuning",
+                                              "no_rope_layers",
+                                              "no_rope_layer_interval",
+                                              "rope_local_base_freq",
+                                              "full_attention_interval",
+                                              "linear_num_key_heads",
+                                              "linear_num_value_heads",
+                                              "linear_key_head_dim",
+                                              "linear_value_head_dim",
+                                              "linear_conv_kernel_dim",
+                                              "attn_output_gate",
+                                              "conv_L_cache",
+                                              "conv_bias",
+                                              "full_attn_idxs",
+                                              "num_global_key_value_heads",
+                                              "global_head_dim",
+                                              "num_kv_shared_layers",
+                                              "hidden_size_per_layer_input",
+                                              "vocab_size_per_layer_input",
+                                              "use_double_wide_mlp",
+                                              "enable_moe_block",
+                                              "top_k_experts",
+                                              "altup_num_inputs",
+                                              "altup_active_idx",
+                                              "laurel_rank",
+                                              "activation_sparsity_pattern",
+                                              "mlp_layer_types",
+                                              "mlp_only_layers",
+                                              "decoder_sparse_step",
+                                              "interleave_moe_layer_step",
+                                              "moe_layers",
+                                              "moe_layer_freq",
+                                              "moe_layer_start_index",
+                                              "moe_layer_end_index",
+                                              "moe_layer_interval",
+                                              "moe_num_experts",
+                                              "moe_topk",
+                                              "moe_k",
+                                              "num_dense_layers",
+                                              "first_k_dense_replace",
+                                              "n_shared_experts",
+                                              "moe_num_shared_experts",
+                                              "shared_expert_intermediate_size",
+                                              "norm_topk_prob",
+                                              "attn_logit_softcapping",
+                                              "final_logit_softcapping",
+                                              "query_pre_attn_scalar",
+                                              "embedding_multiplier",
+                                              "residual_multiplier",
+                                              "attention_multiplier",
+                                              "logits_scaling",
+                                              "suppress_tokens"};
+
+constexpr const char* kLayerKinds[] = {
+    "full_attention", "sliding_attention", "chunked_attention", "linear_attention", "conv", "attention", "sparse", "dense"};
+
+/// Gives a list with an entry a layer, as layer_types and its siblings have.
+template <class Entry>
+engine::Json list_of(ByteSource& source, Entry entry) {
+  engine::Json list = engine::Json::array();
+  for (int n = source.number<std::uint8_t>() % 6; n > 0; --n) list.push_back(entry());
+  return list;
+}
 
 engine::Json value_of(ByteSource& source) {
-  switch (source.number<std::uint8_t>() % 8) {
+  switch (source.number<std::uint8_t>() % 12) {
     case 0: return nullptr;
     case 1: return source.number<std::uint8_t>() % 2 == 0;
     case 2: return source.number<float>();
@@ -58,6 +125,10 @@ engine::Json value_of(ByteSource& source) {
               {"rope_theta", source.size()},
               {"short_factor", engine::Json::array({1, source.size()})},
               {"original_max_position_embeddings", source.size()}};
+    case 6:
+    case 7: return list_of(source, [&] { return engine::Json(source.one_of(kLayerKinds)); });
+    case 8: return list_of(source, [&] { return engine::Json(source.number<float>()); });
+    case 9: return source.number<std::uint8_t>() % 9;
     default: return source.size();
   }
 }

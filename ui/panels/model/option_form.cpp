@@ -11,6 +11,7 @@
 #include "ui/models/load_text.h"
 #include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_combo_box.h"
 #include "ui/widgets/quiet_field.h"
 #include "ui/widgets/switch.h"
 
@@ -25,7 +26,7 @@ constexpr const char* kRestOptions[] = {"kv_cache_dtype", "tool_call_parser", "r
 /// Makes a combo box as narrow as the dock needs it: its longest text must not set the width of the form.
 QComboBox* make_choice(QWidget* parent) {
   constexpr int kFewestLetters = 8;
-  auto* choice = new Quiet<QComboBox>(parent);
+  auto* choice = new Quiet<ElidedComboBox>(parent);
   choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   choice->setMinimumContentsLength(kFewestLetters);
   return choice;
@@ -360,7 +361,7 @@ void OptionForm::make_policy(Section& section) {
 
 /// Adds one choice for two options of the engine: automatic, an amount in MiB, or a number of blocks.
 void OptionForm::make_kv_memory(Section& section) {
-  auto* kind = new Quiet<QComboBox>(&section);
+  auto* kind = new Quiet<ElidedComboBox>(&section);
   kind->setObjectName(QStringLiteral("model.kv_memory"));
   kind->addItems({tr("Auto"), tr("MiB"), tr("Blocks")});
   FormRow* row = add_row(section, "kv_cache_memory_bytes", tr("KV memory"), kind);

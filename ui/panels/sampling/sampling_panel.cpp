@@ -9,6 +9,7 @@
 #include "ui/panels/panel.h"
 #include "ui/panels/sampling/sampling_sections.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_combo_box.h"
 #include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
@@ -45,7 +46,7 @@ class SamplingPanel final : public Panel {
     const Theme& theme = context_.theme;
     auto* row = new QHBoxLayout;
     row->setSpacing(theme.px(4));
-    presets_ = new Quiet<QComboBox>(contents);
+    presets_ = new Quiet<ElidedComboBox>(contents);
     presets_->setObjectName(QStringLiteral("sampling.preset"));
     presets_->setAccessibleName(tr("Preset"));
     save_ = make_icon_button(theme, QStringLiteral("sampling.save"), QStringLiteral("save"),

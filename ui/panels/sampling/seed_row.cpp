@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_combo_box.h"
 #include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
@@ -43,7 +44,7 @@ SeedRow::SeedRow(const Theme& theme, const engine::SamplingField& field, Samplin
 }
 
 void SeedRow::make_controls(const Theme& theme, const QString& name) {
-  kind_ = new Quiet<QComboBox>(this);
+  kind_ = new Quiet<ElidedComboBox>(this);
   kind_->setObjectName(name + QStringLiteral(".kind"));
   kind_->setAccessibleName(label_of(field_));
   kind_->setToolTip(tr("seed: the same seed gives the same reply, whatever other requests run"));

@@ -14,6 +14,7 @@
 
 #include "ui/models/counted.h"
 #include "ui/panels/serve/server_settings.h"
+#include "ui/widgets/elided_combo_box.h"
 #include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
@@ -155,7 +156,7 @@ QWidget* ServePage::make_controls() {
   head->addLayout(words, 1);
   head->addWidget(hint, 0, Qt::AlignVCenter);
   form->addLayout(head, 0, 0, 1, 3);
-  host_ = new Quiet<QComboBox>(box);
+  host_ = new Quiet<ElidedComboBox>(box);
   host_->setObjectName(QStringLiteral("serve.host"));
   host_->addItem(tr("127.0.0.1, this computer only"), "127.0.0.1");
   host_->addItem(tr("0.0.0.0, every computer on the network"), "0.0.0.0");

@@ -7,6 +7,7 @@
 
 #include "ui/panels/bench/plan/path_field.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_combo_box.h"
 #include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
@@ -109,7 +110,7 @@ void PlanForm::add_measurement(QVBoxLayout& column) {
           tr("Measure in random order. Cells that share an engine stay together: drift over time affects them equally, but "
              "not cells that need another load"),
           shuffle_);
-  stop_ = new Quiet<QComboBox>(this);
+  stop_ = new Quiet<ElidedComboBox>(this);
   stop_->setObjectName(QStringLiteral("bench.stop_at_ci"));
   for (const StopRule& rule : kStopRules) stop_->addItem(tr(rule.words), rule.share);
   connect(stop_, &QComboBox::currentIndexChanged, this, &PlanForm::take);

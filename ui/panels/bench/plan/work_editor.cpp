@@ -11,6 +11,7 @@
 
 #include "engine/api/options.h"
 #include "ui/panels/bench/plan/path_field.h"
+#include "ui/widgets/elided_combo_box.h"
 #include "ui/widgets/quiet_field.h"
 #include "ui/widgets/switch.h"
 
@@ -87,7 +88,7 @@ class NumberEditor final : public WorkEditor {
 class ChoiceEditor final : public WorkEditor {
  public:
   ChoiceEditor(const WorkloadField& field, QWidget* parent) : WorkEditor(field, parent) {
-    box_ = new Quiet<QComboBox>(parent);
+    box_ = new Quiet<ElidedComboBox>(parent);
     const QStringList names = work_text(field.control.choices).split(QLatin1Char('|'), Qt::SkipEmptyParts);
     for (const std::string_view choice : engine::choices_of(field.option)) {
       const QString data = QString::fromUtf8(choice.data(), static_cast<qsizetype>(choice.size()));
