@@ -101,8 +101,9 @@ Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWri
 Result<void> TensorConversion::write_in_order(const WrittenPart& part, std::vector<std::byte>& all, WeightsWriter& writer) {
   const std::vector<std::int64_t>& shape = part.tensor.shape;
   const std::vector<std::int64_t> plain = stored_shape(part.layout, shape);  // transposing twice restores the shape
+  // Convolutions in folders have a dimension of 1 between channels and taps.
   const TensorView rounded = shape.size() == 1 ? TensorView(all.data(), part.tensor.dtype, {plain[0]})
-                                               : TensorView(all.data(), part.tensor.dtype, {plain[0], plain[1]});
+                                               : TensorView(all.data(), part.tensor.dtype, {plain[0], plain.back()});
   std::vector<std::byte> memory;
   const TensorView stored = to_stored(backend_, part.layout, model_.config, rounded, memory);
   return writer.write({stored.as<std::byte>(), stored.n_bytes()});
@@ -123,18 +124,22 @@ TensorView TensorConversion::rounded_codes(const WrittenPart& part) {
   return {coded_.data(), Dtype::u8, {n_rows, row_bytes}};
 }
 
-/// Writes codes in blocks; layouts move rows of codes like any rows.
+/// Writes codes in blocks; layouts move rows of codes like any rows, and columns as whole blocks.
 Result<void> TensorConversion::write_codes(const WrittenPart& part, WeightsWriter& writer) {
   const bool is_kept = part.form == Form::kept_codes;
   const TensorView plain = is_kept
                                ? in_plain_order(part, blocks_of(*part.source->tensor, part.format, coded_, parallel_for_))
                                : rounded_codes(part);
+  const bool moves_columns = part.layout == TensorLayout::value_head_columns;
   std::vector<std::byte> memory;
-  const TensorView rows = to_stored(backend_, part.layout, model_.config, plain, memory);
+  const TensorView rows = moves_columns ? plain : to_stored(backend_, part.layout, model_.config, plain, memory);
   std::vector<std::byte> blocks(part.tensor.n_bytes());
-  const std::int64_t n_numbers = part.tensor.shape[0] * part.tensor.shape[1];
-  write_gguf_blocks(part.format, {rows.as<const std::byte>(), rows.n_bytes()}, n_numbers, blocks.data());
-  return writer.write(blocks);
+  const std::int64_t n_rows = part.tensor.shape[0];
+  write_gguf_blocks(part.format, {rows.as<const std::byte>(), rows.n_bytes()}, n_rows * part.tensor.shape[1], blocks.data());
+  if (!moves_columns) return writer.write(blocks);
+  const TensorView in_blocks(blocks.data(), Dtype::u8, {n_rows, std::ssize(blocks) / n_rows});
+  const TensorView moved = to_stored(backend_, part.layout, model_.config, in_blocks, memory);
+  return writer.write({moved.as<const std::byte>(), moved.n_bytes()});
 }
 
 }  // namespace lathe::engine

@@ -107,6 +107,7 @@ class ConfigMaker {
       }
       case Kind::layer_types: return read_layer_types(key, "sliding_attention");
       case Kind::recurrent: return read_layer_types(key, "linear_attention");
+      case Kind::rope_sections: return {};
       case Kind::kv_heads: return read_kv_heads(key);
       case Kind::router_score: return read_router_score(key);
       case Kind::rows: return read_rows(key);

@@ -25,6 +25,7 @@ struct GgufKey {
     flag,            ///< true or false
     layer_types,     ///< a list with true for each sliding-window layer
     recurrent,       ///< a list with true for each recurrent layer
+    rope_sections,   ///< a list of pairs by kind of position, which mean nothing to text: written, not read
     kv_heads,        ///< a list of KV heads, with 0 for each layer of short convolution: layer_types as well
     has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
     rows,            ///< the row count of the tensor of that name
@@ -73,6 +74,7 @@ struct GgufFamily {
   bool partial_rotary = false;               ///< RoPE may rotate only a part of each head
   bool is_plain = false;                     ///< matrices are [outputs, inputs], rows of Q before those of K and V
   bool splits_qkv = false;                   ///< Q, K and V are separate; the family's own files fuse them
+  bool tiles_value_heads = false;            ///< heads of V are tiled (DeltaNetConfig::is_tiled)
   bool parts_experts = false;                ///< expert tensors have Lathe's names; the family's own files have stacks
   std::span<const GgufKey> keys{};           ///< in addition to the keys of all families
   std::span<const GgufName> names{};         ///< layer tensors with unusual names

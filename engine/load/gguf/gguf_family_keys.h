@@ -125,7 +125,10 @@ inline constexpr std::array kSharedExpertKeys = {
 inline constexpr std::array kQwen3NextKeys = joined(kDeltaNetKeys, kSharedExpertKeys);
 /// All layers have experts, so that files have no size of other MLPs.
 inline constexpr std::array kNoMlpKey = {GgufKey{"feed_forward_length", "intermediate_size"}};
-inline constexpr std::array kQwen35MoeKeys = joined(kQwen3NextKeys, kNoMlpKey);
+inline constexpr std::array kRopeSectionsKey = {
+    GgufKey{"rope.dimension_sections", "rope_parameters.mrope_section", GgufKey::Kind::rope_sections}};
+inline constexpr std::array kQwen35Keys = joined(kDeltaNetKeys, kRopeSectionsKey);
+inline constexpr std::array kQwen35MoeKeys = joined(joined(kQwen3NextKeys, kNoMlpKey), kRopeSectionsKey);
 inline constexpr std::array kLfm2Keys = {
     GgufKey{"attention.layer_norm_rms_epsilon", "norm_eps", GgufKey::Kind::number, true},
     GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::kv_heads, true},
@@ -135,6 +138,7 @@ inline constexpr std::array kLfm2ExpertKeys = {
     GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
     GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
     GgufKey{"leading_dense_block_count", "num_dense_layers", GgufKey::Kind::whole, true}};
 inline constexpr std::array kLfm2MoeKeys = joined(kLfm2Keys, kLfm2ExpertKeys);
 inline constexpr std::array kPhiMoeKeys = {

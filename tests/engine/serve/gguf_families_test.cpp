@@ -29,8 +29,6 @@ class GgufFamiliesTest : public QObject {
   void norms_of_single_heads_are_written_in_one();
   void experts_in_mxfp4_keep_their_codes();
   void a_stack_of_experts_is_written_as_other_experts_are();
-  void recurrent_layers_are_written_to_files_of_their_kind_data();
-  void recurrent_layers_are_written_to_files_of_their_kind();
   void a_matrix_of_one_row_may_be_a_list();
   void heads_of_latent_attention_in_one_tensor_are_read();
   void layers_that_predict_further_tokens_are_left_out();
@@ -89,31 +87,6 @@ void GgufFamiliesTest::experts_in_mxfp4_keep_their_codes() {
     const RunnerChoice choice{.as_stored = as_stored, .max_model_len = 40};
     QVERIFY(logits_of(file, choice) == logits_of(folder, choice));
   }
-}
-
-void GgufFamiliesTest::recurrent_layers_are_written_to_files_of_their_kind_data() {
-  QTest::addColumn<QString>("family");
-  for (const char* const family : {"qwen3-5", "qwen3-5-uneven", "qwen3-next", "lfm2", "lfm2-moe"})
-    QTest::newRow(family) << family;
-}
-
-void GgufFamiliesTest::recurrent_layers_are_written_to_files_of_their_kind() {
-  QFETCH(QString, family);
-  const QTemporaryDir made;
-  const std::string name = family.toStdString(), file = made.filePath("written.gguf").toStdString(),
-                    folder = made.filePath("folder").toStdString();
-  const RunnerChoice choice{.max_model_len = 40};
-  const auto to_file = convert_as_it_is(gguf_path(name), file);
-  QVERIFY2(to_file.has_value(), refusal_in(to_file).c_str());
-  QVERIFY(largest_difference(logits_of(file, choice), logits_of(gguf_path(name), choice)) <= 1e-5);  // rates are logarithms
-  const auto to_folder = convert_as_it_is(family_path(name), folder);
-  QVERIFY2(to_folder.has_value(), refusal_in(to_folder).c_str());
-  QVERIFY(logits_of(folder, choice) == logits_of(family_path(name), choice));
-  if (!name.starts_with("qwen")) return;
-  // Heads of gated delta net would have to change their order.
-  const auto across = convert_as_it_is(gguf_path(name), made.filePath("across").toStdString());
-  QVERIFY(!across.has_value());
-  QVERIFY2(refusal_in(across).find("have heads in another order") != std::string::npos, refusal_in(across).c_str());
 }
 
 void GgufFamiliesTest::a_stack_of_experts_is_written_as_other_experts_are() {
