@@ -285,11 +285,11 @@ class GgufPlanner : public Planner {
     return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
   }
 
-  /// Vectors, routers, positions, token types and convolutions are f32 in GGUF files for every type of the matrices.
+  /// Vectors, norms, routers, positions, token types and convolutions are f32 in GGUF files for every type of the matrices.
   Result<void> choose_form(WrittenPart& part, WeightRole role) const {
     const StoredTensor& stored = *part.source->tensor;
     if (choice_.keeps_codes && !model_.folder.gguf().empty()) return take_as_it_is(part);
-    if (part.tensor.shape.size() == 1 || is_always_f32(role)) {
+    if (part.tensor.shape.size() == 1 || is_always_f32(role) || part.tensor.name.ends_with("_norm.weight")) {
       part.tensor.dtype = Dtype::f32;
       return {};
     }

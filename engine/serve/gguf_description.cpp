@@ -178,6 +178,9 @@ class Describer {
   void write_sections(const std::string& to, const Json& sections) {
     constexpr std::size_t kSections = 4;
     std::vector<std::int32_t> pairs = {11, 11, 10};  // of all released models
+    const RopeConfig* const rope = main_rope(config_);
+    const auto half = static_cast<std::int32_t>(rope != nullptr ? rope->rotary_dim / 2 : 0);
+    if (half < 32) pairs = {half - 2 * (half / 3), half / 3, half / 3};  // heads are smaller; llama.cpp aborts
     if (sections.is_array() && sections.size() <= kSections &&
         std::all_of(sections.begin(), sections.end(), [](const Json& n) { return n.is_number_unsigned() && n < 1 << 20; })) {
       pairs = sections.get<std::vector<std::int32_t>>();

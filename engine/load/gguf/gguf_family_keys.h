@@ -187,10 +187,14 @@ inline constexpr std::array kDeepseekKeys = joined(kDeepseekDenseKeys, kDeepseek
 inline constexpr GgufKey kLeadingDense{"leading_dense_block_count", "first_k_dense_replace"};
 inline constexpr GgufKey kNextLayers{"nextn_predict_layers", "num_nextn_predict_layers"};
 inline constexpr GgufKey kHasQueryBias{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor};
+/// Of the shared experts together; the families' readers know it from the other keys.
+inline constexpr GgufKey kSharedWidth{"expert_shared_feed_forward_length", "shared_expert_intermediate_size"};
 constexpr GgufKey whole_key(std::string_view gguf, std::string_view config) {
   return {gguf, config, GgufKey::Kind::whole, true};
 }
-inline constexpr std::array kOlmoKeys = {GgufKey{"attention.clamp_kqv", "clip_qkv", GgufKey::Kind::number}};
+/// The epsilon is that of all models of the family; other readers require it.
+inline constexpr std::array kOlmoKeys = {GgufKey{"attention.layer_norm_epsilon", "layer_norm_eps", GgufKey::Kind::number},
+                                         GgufKey{"attention.clamp_kqv", "clip_qkv", GgufKey::Kind::number}};
 inline constexpr std::array kOlmoeKeys = {kRmsEps, kHasQueryBias, whole_key("expert_count", "num_experts"),
                                           whole_key("expert_used_count", "num_experts_per_tok")};
 inline constexpr std::array kGlm4MoeOwnKeys = {kRmsEps, kHasQueryBias,
@@ -209,6 +213,8 @@ inline constexpr std::array kExaoneMoeKeys = {
     whole_key("expert_used_count", "num_experts_per_tok"),
     whole_key("expert_feed_forward_length", "moe_intermediate_size"),
     GgufKey{"expert_shared_count", "num_shared_experts"},
+    kSharedWidth,
+    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
     GgufKey{"expert_group_count", "n_group"},
     GgufKey{"expert_group_used_count", "topk_group"},
     GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
@@ -218,7 +224,8 @@ inline constexpr std::array kMiniMaxM2Keys = {kRmsEps, whole_key("expert_count",
                                               whole_key("expert_feed_forward_length", "intermediate_size"),
                                               GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score}};
 inline constexpr std::array kMistral4OwnKeys = {
-    GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", GgufKey::Kind::number}};
+    GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", GgufKey::Kind::number},
+    GgufKey{"attention.temperature_length", "rope_parameters.original_max_position_embeddings"}};
 inline constexpr std::array kMistral4Keys = joined(kMistral4OwnKeys, kDeepseekKeys);
 inline constexpr std::array kErnieKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "use_bias", GgufKey::Kind::has_tensor}};
 inline constexpr std::array kErnieMoeKeys = {kRmsEps,
@@ -226,6 +233,7 @@ inline constexpr std::array kErnieMoeKeys = {kRmsEps,
                                              whole_key("expert_used_count", "moe_k"),
                                              whole_key("expert_feed_forward_length", "moe_intermediate_size"),
                                              whole_key("expert_shared_count", "moe_num_shared_experts"),
+                                             kSharedWidth,
                                              GgufKey{"leading_dense_block_count", "moe_layer_start_index"},
                                              GgufKey{"interleave_moe_layer_step", "moe_layer_interval"}};
 inline constexpr std::array kHunyuanKeys = {kRmsEps, kHasQueryBias};
@@ -234,7 +242,8 @@ inline constexpr std::array kHunyuanMoeKeys = {kRmsEps,
                                                whole_key("expert_count", "num_experts"),
                                                whole_key("expert_used_count", "moe_topk"),
                                                GgufKey{"expert_feed_forward_length", "moe_intermediate_size"},
-                                               GgufKey{"expert_shared_count", "num_shared_expert"}};
+                                               GgufKey{"expert_shared_count", "num_shared_expert"},
+                                               kSharedWidth};
 inline constexpr std::array kNemotronKeys = {layer_eps("norm_eps")};
 inline constexpr std::array kAfmoeKeys = {kRmsEps,
                                           kWindow,

@@ -121,7 +121,8 @@ void ConvertRecurrentTest::files_are_those_of_the_usual_converter() {
   const auto is_tensor = [](const auto& entry) { return entry.first.starts_with("tensor "); };
   QCOMPARE(std::count_if(got.begin(), got.end(), is_tensor), std::count_if(want.begin(), want.end(), is_tensor));
   for (const auto& [what, bytes] : want) {
-    if (what.starts_with("value general.")) continue;
+    const bool is_of_llama_cpp = what.starts_with("value general.") || what.ends_with(".rope.dimension_sections");
+    if (is_of_llama_cpp) continue;  // its sections are larger than these heads, which it refuses to compute
     const auto written = got.find(what);
     QVERIFY2(written != got.end(), what.c_str());
     if (!what.ends_with(".ssm_a")) {
