@@ -176,6 +176,7 @@ class GgufPlanner : public Planner {
   Result<ConversionPlan> plan() {
     for (const PlannedWeight& weight : model_.plan.weights) {
       for (const RowsOfRole& rows : rows_of(weight)) LATHE_TRY_VOID(add(weight, rows, format_of(weight.role)));
+      add_for_sharing_layers(weight);
       if (is_shared(weight)) LATHE_TRY_VOID(add(weight, {WeightRole::head, weight.role}, choice_.storage.head));
     }
     return collected();
@@ -188,7 +189,8 @@ class GgufPlanner : public Planner {
     std::int64_t first_row = 0, n_rows = -1;
     std::int64_t part = -1;  ///< index of the part that the rows become; -1: as the tensor
     bool is_transposed = false;
-    bool is_section = false;  ///< the part is these rows of the tensor that the role has, not a tensor in a stack
+    std::int64_t n_parts = 0;  ///< tensors in a stack; 0: as many as the role has
+    bool is_section = false;   ///< the part is these rows of the tensor that the role has, not a tensor in a stack
   };
 
   /// Splits a fused QKV tensor for families whose GGUF files have Q, K and V separately.
@@ -245,6 +247,12 @@ class GgufPlanner : public Planner {
       case WeightRole::qkv_bias: return thirds(weight, WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias);
       case WeightRole::latent_kv: return heads();
       case WeightRole::delta_qkvz: return key_heads();
+      case WeightRole::altup_proj_1:
+      case WeightRole::altup_proj_2:
+      case WeightRole::altup_proj_3: return stream(weight.role, WeightRole::altup_proj_1);
+      case WeightRole::altup_unembed_1:
+      case WeightRole::altup_unembed_2:
+      case WeightRole::altup_unembed_3: return stream(weight.role, WeightRole::altup_unembed_1);
       case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
       case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
       default: break;
@@ -261,6 +269,12 @@ class GgufPlanner : public Planner {
     std::vector<std::int64_t> shape = shape_of(rows.like, model_.config, weight.layer);
     std::vector<std::int64_t> whole = rows.is_section ? shape : stacked(rows.like, shape);
     if (rows.is_section) shape.front() = rows.n_rows;
+    if (rows.n_parts > 0) whole = {rows.n_parts, shape[0], shape[1]};
+    // Other readers want a row of per-layer embeddings for each token.
+    const bool is_per_token = rows.role == WeightRole::per_layer_embedding && model_.folder.gguf().empty();
+    const std::int64_t n_tokens = model_.config.vocab_size, n_copies = is_per_token ? n_tokens - shape[0] : 0;
+    if (n_copies > 0) whole = {n_tokens, shape[1]};
+    if (n_copies < 0) shape[0] = n_tokens;
     WrittenPart part{.tensor = {std::move(name), choice_.storage.dtype, std::move(shape)},
                      .source = &weight,
                      .format = format,
@@ -268,10 +282,30 @@ class GgufPlanner : public Planner {
                      .whole = std::move(whole),
                      .place = place,
                      .first_row = rows.first_row,
-                     .n_rows = rows.n_rows};
+                     .n_rows = n_copies < 0 ? n_tokens : rows.n_rows,
+                     .n_copies = std::max<std::int64_t>(n_copies, 0)};
     LATHE_TRY_VOID(choose_form(part, rows.role));
     plan_.parts.push_back(std::move(part));
     return {};
+  }
+
+  /// The projection of one residual stream, which is in a stack of all but the first.
+  static std::vector<RowsOfRole> stream(WeightRole role, WeightRole first) {
+    const auto place = static_cast<std::int64_t>(role) - static_cast<std::int64_t>(first);
+    return {{.role = role, .like = role, .part = place, .n_parts = kAltUpStreams - 1}};
+  }
+
+  /// Adds K, V and the norm of K for the layers that use those of the weight's layer, where files of the family have them.
+  void add_for_sharing_layers(const PlannedWeight& weight) {
+    const bool is_shared = weight.role == WeightRole::k || weight.role == WeightRole::v || weight.role == WeightRole::k_norm;
+    if (!is_shared || !family_.repeats_shared_kv || !model_.folder.gguf().empty()) return;
+    const WrittenPart own = plan_.parts.back();
+    const std::string from = fmt::format("blk.{}.", weight.layer);
+    for (std::size_t i = 0; i < model_.config.layers.size(); ++i) {
+      if (model_.config.layers[i].kv_source != weight.layer) continue;
+      plan_.parts.push_back(own);
+      plan_.parts.back().tensor.name.replace(0, from.size(), fmt::format("blk.{}.", i));
+    }
   }
 
   /// True for a model of a folder whose heads of V are tiled in GGUF files.
@@ -280,8 +314,9 @@ class GgufPlanner : public Planner {
   }
 
   static bool is_always_f32(WeightRole role) {
-    constexpr std::array kRoles = {WeightRole::router,      WeightRole::shared_expert_gate, WeightRole::positions,
-                                   WeightRole::token_types, WeightRole::delta_conv,         WeightRole::short_conv};
+    constexpr std::array kRoles = {WeightRole::router,        WeightRole::shared_expert_gate, WeightRole::positions,
+                                   WeightRole::token_types,   WeightRole::delta_conv,         WeightRole::short_conv,
+                                   WeightRole::altup_predict, WeightRole::altup_correct};
     return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
   }
 

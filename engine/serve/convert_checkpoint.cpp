@@ -186,6 +186,9 @@ class Conversion {
     LATHE_TRY(const ModelConfig config, read_model_config(json));
     ModelConfig meant = model_->config;
     meant.tied_embeddings = model_->plan.tied_embeddings && !plan_.has_head_of_its_own;
+    if (meant.per_layer.exists() && model_->folder.gguf().empty()) {
+      meant.per_layer.vocab_size = meant.vocab_size;  // rows of the written table
+    }
     DeltaNetConfig& net = meant.delta_net;
     net.is_tiled = described_.family->tiles_value_heads && net.n_heads != net.n_key_heads;
     const std::vector<std::string> other = differences(config, meant);

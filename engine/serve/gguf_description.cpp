@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "engine/base/normal_distribution.h"
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
@@ -174,6 +176,15 @@ class Describer {
     else to_.set_flags(to, flags);
   }
 
+  void write_quantiles(const std::string& to) {
+    std::vector<float> quantiles;
+    for (const LayerConfig& layer : config_.layers) {
+      const double share = layer.activation_sparsity;
+      quantiles.push_back(share > 0 ? static_cast<float>(normal_quantile(share)) : -std::numeric_limits<float>::infinity());
+    }
+    to_.set_numbers(to, quantiles);
+  }
+
   /// Pairs of heads that RoPE turns by time, height and width. llama.cpp requires them.
   void write_sections(const std::string& to, const Json& sections) {
     constexpr std::size_t kSections = 4;
@@ -200,6 +211,10 @@ class Describer {
       return {};
     }
     if (is_by_layer(key.gguf)) return {};  // the row of the family writes it
+    if (key.kind == Kind::normal_quantiles) {
+      write_quantiles(to);
+      return {};
+    }
     if (is_list_of_layers(key.kind)) {
       write_list(key.kind, to);
       return {};

@@ -46,7 +46,8 @@ bool same_experts(const MoeConfig& a, const MoeConfig& b) {
 bool same_sizes(const ModelConfig& a, const ModelConfig& b, std::size_t i) {
   const LayerConfig &of_a = a.layers[i], &of_b = b.layers[i];
   return a.kv_heads_of(of_a) == b.kv_heads_of(of_b) && a.head_dim_of(of_a) == b.head_dim_of(of_b) &&
-         a.inner_of(of_a) == b.inner_of(of_b) && of_a.kv_source == of_b.kv_source && of_a.k_is_v == of_b.k_is_v;
+         a.inner_of(of_a) == b.inner_of(of_b) && of_a.kv_source == of_b.kv_source && of_a.k_is_v == of_b.k_is_v &&
+         is_close(of_a.activation_sparsity, of_b.activation_sparsity);
 }
 
 bool same_mixers(const ModelConfig& a, const ModelConfig& b) {
@@ -115,6 +116,7 @@ std::vector<std::string> differences(const ModelConfig& written, const ModelConf
          "biases");
   expect(same_experts(a.moe, b.moe), "experts");
   expect(a.latent == b.latent, "latent attention");
+  expect(a.altup == b.altup, "residual streams");
   expect(a.per_layer == b.per_layer && a.has_layer_scalar == b.has_layer_scalar && a.has_v_norm == b.has_v_norm,
          "per-layer embeddings, factors of layers and the norm of V");
   bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_kinds = same_windows,

@@ -79,6 +79,11 @@ constexpr std::array kKnownGgufValues = {
     KnownGgufValue{"ssm.time_step_rank", [](const ModelConfig& config) { return Json(config.delta_net.n_heads); }},
     KnownGgufValue{"ssm.inner_size", [](const ModelConfig& config) { return Json(config.delta_net.v_size()); }},
     KnownGgufValue{"full_attention_interval", attention_interval},
+    KnownGgufValue{"altup.active_idx", [](const ModelConfig& config) { return Json(config.altup.active); }},
+    KnownGgufValue{"altup.num_inputs", [](const ModelConfig& config) { return Json(config.altup.n_streams); }},
+    KnownGgufValue{
+        "final_logit_softcapping",
+        [](const ModelConfig& config) { return config.logit_soft_cap > 0 ? Json(config.logit_soft_cap) : Json(); }},
     KnownGgufValue{"expert_count", [](const ModelConfig& config) { return Json(config.moe.n_experts); }},
     KnownGgufValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.top_k); }},
     KnownGgufValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},

@@ -92,10 +92,8 @@ constexpr std::array kFamilies = {
                       "rope_parameters": {"sliding_attention": {"rope_theta": 10000.0}}})",
                   .allowed = 1e-5,
                   .has_file = false},
-    WrittenFamily{
-        .name = "gemma3n", .refused = "Gemma3nForCausalLM cannot be written", .is_written = false, .has_file = false},
-    WrittenFamily{
-        .name = "gemma3n-uneven", .refused = "Gemma3nForCausalLM cannot be written", .is_written = false, .has_file = false},
+    WrittenFamily{.name = "gemma3n", .allowed = 1e-4},
+    WrittenFamily{.name = "gemma3n-uneven", .allowed = 1e-4, .has_file = false},
     WrittenFamily{.name = "gemma4"},
     WrittenFamily{.name = "gemma4-moe"},
     WrittenFamily{.name = "gemma4-moe-uneven", .allowed = 5e-5, .has_file = false},

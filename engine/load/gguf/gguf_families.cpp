@@ -133,7 +133,8 @@ std::span<const GgufKey> common_gguf_keys() { return kCommonKeys; }
 FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
   constexpr std::string_view kBlock = "blk.";
   if (const GgufName* name = find_name(family.ends, kUsualEnds, tensor)) {
-    return {.name = fmt::format("{}{}", name->other, tensor.substr(name->gguf.size()))};
+    return {.name = fmt::format("{}{}", name->other, tensor.substr(name->gguf.size())),
+            .is_of_experts = name->other.find("{}") != name->other.npos};
   }
   const std::size_t dot = tensor.starts_with(kBlock) ? tensor.find('.', kBlock.size()) : tensor.npos;
   if (dot == tensor.npos) return {.name = std::string(tensor)};

@@ -62,6 +62,22 @@ inline constexpr std::array kGemma4MoeKeys = joined(
     kGemma4Keys, std::array{GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
                             GgufKey{"expert_used_count", "top_k_experts", GgufKey::Kind::whole, true},
                             GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true}});
+/// The width of the learned residuals is that of their matrices.
+inline constexpr std::array kGemma3nKeys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types, true},
+    GgufKey{"feed_forward_length", "intermediate_size", GgufKey::Kind::by_layer, true},
+    GgufKey{"activation_sparsity_scale", "activation_sparsity_pattern", GgufKey::Kind::normal_quantiles, true},
+    GgufKey{"attention.shared_kv_layers", "num_kv_shared_layers", GgufKey::Kind::whole, true},
+    GgufKey{"altup.active_idx", "altup_active_idx"},
+    GgufKey{"altup.num_inputs", "altup_num_inputs"},
+    GgufKey{"rope.freq_base_swa", "rope_local_base_freq", GgufKey::Kind::number},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"embedding_length_per_layer_input", "hidden_size_per_layer_input", GgufKey::Kind::whole, true},
+    GgufKey{"per_layer_token_embd.weight", "vocab_size_per_layer_input", GgufKey::Kind::rows, true},
+    GgufKey{"blk.0.laurel_l.weight", "laurel_rank", GgufKey::Kind::rows, true},
+    GgufKey{"blk.0.altup_correct_scale.weight", "altup_correct_scale", GgufKey::Kind::has_tensor}};
 inline constexpr std::array kExaone4Keys = {
     kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
 inline constexpr std::array kGraniteKeys = {kRmsEps,
