@@ -217,7 +217,9 @@ class WeightPlanner {
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), config_file()),
           file, tensor->name);
     }
-    if (!is_readable(*tensor) || (rule.role == WeightRole::per_layer_embedding && tensor->coded != nullptr)) {
+    // A row of per-layer embeddings is read alone: blocks can be, codes of several tensors cannot.
+    const bool is_in_parts = tensor->coded != nullptr && tensor->type->decode == nullptr;
+    if (!is_readable(*tensor) || (rule.role == WeightRole::per_layer_embedding && is_in_parts)) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
 #include "engine/api/convert.h"
-#include "engine/load/safetensors_writer.h"
-#include "engine/model/random_checkpoint.h"
 #include "tests/support/gguf_copy.h"
+#include "tests/support/random_folder.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
@@ -45,19 +43,7 @@ void write_delta_net(const std::string& folder, int value_dim) {
                       {"head_dim", 32},
                       {"linear_num_value_heads", 6},
                       {"linear_value_head_dim", value_dim}});
-  const auto model = engine::read_model_config(config);
-  QVERIFY2(model.has_value(), refusal_in(model).c_str());
-  const auto checkpoint = engine::random_checkpoint(*model, "random");
-  QVERIFY2(checkpoint.has_value(), refusal_in(checkpoint).c_str());
-  std::vector<engine::WrittenTensor> tensors;
-  for (const engine::StoredTensor& tensor : checkpoint->tensors())
-    tensors.push_back({tensor.name, *tensor.type->dtype, tensor.shape});
-  std::filesystem::create_directory(folder);
-  write_file(folder + "/config.json", config.dump());
-  auto writer = engine::create_safetensors(folder + "/model.safetensors", tensors);
-  QVERIFY2(writer.has_value(), refusal_in(writer).c_str());
-  for (const engine::StoredTensor& tensor : checkpoint->tensors()) QVERIFY(writer->write(tensor.bytes).has_value());
-  QVERIFY(writer->finish().has_value());
+  write_random_folder(folder, config);
 }
 
 }  // namespace
