@@ -79,6 +79,10 @@ constexpr std::array kKnownGgufValues = {
     KnownGgufValue{"ssm.time_step_rank", [](const ModelConfig& config) { return Json(config.delta_net.n_heads); }},
     KnownGgufValue{"ssm.inner_size", [](const ModelConfig& config) { return Json(config.delta_net.v_size()); }},
     KnownGgufValue{"full_attention_interval", attention_interval},
+    KnownGgufValue{"attention.shared_kv_layers",
+                   [](const ModelConfig& config) { return Json(config.n_layers - config.n_cached_layers()); }},
+    KnownGgufValue{"embedding_length_per_layer_input",
+                   [](const ModelConfig& config) { return Json(config.per_layer.size); }},
     KnownGgufValue{"altup.active_idx", [](const ModelConfig& config) { return Json(config.altup.active); }},
     KnownGgufValue{"altup.num_inputs", [](const ModelConfig& config) { return Json(config.altup.n_streams); }},
     KnownGgufValue{
