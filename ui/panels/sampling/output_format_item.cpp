@@ -63,7 +63,6 @@ void OutputFormatItem::make_controls(const engine::SamplingField& field) {
   editor_->setObjectName(name_ + QStringLiteral(".editor"));
   editor_->setFont(theme_.code_font(12));
   editor_->setFixedHeight(theme_.px(kFormatEditor));
-  editor_->setLineWrapMode(QPlainTextEdit::NoWrap);
   editor_->setTabChangesFocus(true);
   editor_->installEventFilter(this);
   result_ = make_label(theme_, name_ + QStringLiteral(".result"), QString(), this, 12);
