@@ -165,7 +165,8 @@ constexpr std::array kSamplingFields = {
                            "JSON of what the answer must be: {\"json\": SCHEMA}, or json_object, regex, choice, grammar or "
                            "structural_tag; empty: free."),
         .member = &SamplingParams::structured_outputs,
-        .dialect_decodes = true},
+        .dialect_decodes = true,
+        .control = {.section = length, .order = 4, .label = "Output format"}},
 };
 
 constexpr auto kSamplingDescriptors = [] {

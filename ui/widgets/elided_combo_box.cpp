@@ -7,6 +7,11 @@
 #include <QToolTip>
 
 namespace lathe::ui {
+namespace {
+
+constexpr int kArrowMargin = 4;  // free pixels between the text's field and the arrow
+
+}  // namespace
 
 ElidedComboBox::ElidedComboBox(QWidget* parent) : QComboBox(parent) {}
 
@@ -14,7 +19,7 @@ QString ElidedComboBox::shown() const {
   QStyleOptionComboBox option;
   initStyleOption(&option);
   const QRect field = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this);
-  return fontMetrics().elidedText(currentText(), Qt::ElideRight, field.width());
+  return fontMetrics().elidedText(currentText(), Qt::ElideRight, field.width() + kArrowMargin);
 }
 
 void ElidedComboBox::paintEvent(QPaintEvent* event) {

@@ -38,12 +38,15 @@ class SamplingTableTest : public QObject {
   /// The control of a parameter in a dock with the rows of `table`.
   struct Dock {
     Dock(app::Settings& settings, const QString& folder, engine::SamplingTable table)
-        : state(folder.toStdString()), choice(settings, nullptr, table), sections(theme, choice, state, nullptr) {}
+        : state(folder.toStdString()),
+          choice(settings, nullptr, table),
+          sections(theme, choice, state, background, nullptr) {}
     QWidget* control(const QString& name) { return sections.findChild<QWidget*>(QStringLiteral("sampling.") + name); }
 
     const Theme theme;
     UiState state;
     SamplingChoice choice;
+    Background background;
     SamplingSections sections;
   };
 
@@ -83,6 +86,7 @@ void SamplingTableTest::one_row_less_is_nothing() {
     values.off.clear();
     values.params.temperature = 0.4;
     values.params.stop = {"END"};
+    values.params.structured_outputs = R"({"json_object": true})";
     real.choice.set_values(values);
     QVERIFY(settings->get("sampling/current").contains(name.toStdString()));
   }

@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 
+#include "ui/panels/sampling/output_format_item.h"
 #include "ui/panels/sampling/sampling_row.h"
 #include "ui/panels/sampling/seed_row.h"
 #include "ui/panels/sampling/stop_strings.h"
@@ -19,9 +20,11 @@ QString tip_of(const engine::SamplingField& field) {
 }
 
 SamplingItem* make_sampling_item(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice,
-                                 QWidget* parent) {
+                                 Background& background, QWidget* parent) {
   if (std::holds_alternative<engine::TextsMember>(field.member)) return new StopStrings(theme, field, choice, parent);
   if (std::holds_alternative<engine::SeedMember>(field.member)) return new SeedRow(theme, field, choice, parent);
+  if (std::holds_alternative<engine::TextMember>(field.member))
+    return new OutputFormatItem(theme, field, choice, background, parent);
   return new SamplingRow(theme, field, choice, parent);
 }
 

@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+#include "ui/bridge/background.h"
 #include "ui/models/sampling_choice.h"
 #include "ui/theme/theme.h"
 
@@ -23,9 +24,9 @@ inline constexpr int kSamplingLabel = 94;
 QString label_of(const engine::SamplingField& field);
 QString tip_of(const engine::SamplingField& field);
 
-/// A slider for a number, a SeedRow for a seed, StopStrings for texts. Requires: a field with a section; `field` and
-/// `choice` outlive the control.
+/// A slider for a number, a SeedRow for a seed, StopStrings for texts, an OutputFormatItem for a text. Requires: a field
+/// with a section; `field`, `choice` and `background` outlive the control.
 SamplingItem* make_sampling_item(const Theme& theme, const engine::SamplingField& field, SamplingChoice& choice,
-                                 QWidget* parent);
+                                 Background& background, QWidget* parent);
 
 }  // namespace lathe::ui

@@ -32,7 +32,7 @@ class SamplingPanel final : public Panel {
     column_->setContentsMargins(theme.px(14), theme.px(12), theme.px(14), theme.px(14));
     column_->setSpacing(theme.px(10));
     make_presets(contents);
-    sections_ = new SamplingSections(theme, context.sampling, context.state, contents);
+    sections_ = new SamplingSections(theme, context.sampling, context.state, context.background, contents);
     column_->addWidget(sections_);
     column_->addStretch(1);
     scroll->setWidget(contents);

@@ -11,8 +11,9 @@ namespace lathe::ui {
 using engine::SamplingField;
 using engine::SamplingSection;
 
-SamplingSections::SamplingSections(const Theme& theme, SamplingChoice& choice, UiState& state, QWidget* parent)
-    : QWidget(parent), choice_(choice) {
+SamplingSections::SamplingSections(const Theme& theme, SamplingChoice& choice, UiState& state, Background& background,
+                                   QWidget* parent)
+    : QWidget(parent), choice_(choice), background_(background) {
   setObjectName(QStringLiteral("sampling.sections"));
   column_ = new QVBoxLayout(this);
   column_->setContentsMargins(0, 0, 0, 0);
@@ -34,7 +35,7 @@ void SamplingSections::add_section(const Theme& theme, SamplingSection section, 
   std::stable_sort(fields.begin(), fields.end(),
                    [](const SamplingField* a, const SamplingField* b) { return a->control.order < b->control.order; });
   for (const SamplingField* field : fields) {
-    items_.push_back(make_sampling_item(theme, *field, choice_, made));
+    items_.push_back(make_sampling_item(theme, *field, choice_, background_, made));
     made->rows()->addWidget(items_.back());
   }
 }

@@ -15,7 +15,7 @@ class SamplingSections : public QWidget {
   Q_OBJECT
  public:
   /// `state` remembers which sections are folded. Requires: the references outlive this object.
-  SamplingSections(const Theme& theme, SamplingChoice& choice, UiState& state, QWidget* parent);
+  SamplingSections(const Theme& theme, SamplingChoice& choice, UiState& state, Background& background, QWidget* parent);
   void refresh();
 
  private:
@@ -23,6 +23,7 @@ class SamplingSections : public QWidget {
                    UiState& state);
 
   SamplingChoice& choice_;
+  Background& background_;
   QVBoxLayout* column_;
   std::vector<SamplingItem*> items_;
 };
