@@ -76,8 +76,7 @@ inline constexpr std::array kGemma3nKeys = {
     GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
     GgufKey{"embedding_length_per_layer_input", "hidden_size_per_layer_input", GgufKey::Kind::whole, true},
     GgufKey{"per_layer_token_embd.weight", "vocab_size_per_layer_input", GgufKey::Kind::rows, true},
-    GgufKey{"blk.0.laurel_l.weight", "laurel_rank", GgufKey::Kind::rows, true},
-    GgufKey{"blk.0.altup_correct_scale.weight", "altup_correct_scale", GgufKey::Kind::has_tensor}};
+    GgufKey{"blk.0.laurel_l.weight", "laurel_rank", GgufKey::Kind::rows, true}};
 inline constexpr std::array kExaone4Keys = {
     kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
 inline constexpr std::array kGraniteKeys = {kRmsEps,
