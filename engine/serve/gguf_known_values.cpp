@@ -49,7 +49,7 @@ Json growth_of_scores(const ModelConfig& config) {
   return rope != nullptr && rope->mscale_all_dim > 0 ? Json(rope->mscale_all_dim) : Json();
 }
 
-/// Of regular models, of which every n-th layer is one of attention.
+/// The interval of regular models, of which every n-th layer is one of attention.
 Json attention_interval(const ModelConfig& config) {
   const auto first = std::find_if(config.layers.begin(), config.layers.end(),
                                   [](const LayerConfig& layer) { return !layer.is_recurrent(); });

@@ -202,7 +202,7 @@ inline constexpr std::array kDeepseekKeys = joined(kDeepseekDenseKeys, kDeepseek
 inline constexpr GgufKey kLeadingDense{"leading_dense_block_count", "first_k_dense_replace"};
 inline constexpr GgufKey kNextLayers{"nextn_predict_layers", "num_nextn_predict_layers"};
 inline constexpr GgufKey kHasQueryBias{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor};
-/// Of the shared experts together; the families' readers know it from the other keys.
+/// The width of the shared experts together, which the families' readers know from the other keys.
 inline constexpr GgufKey kSharedWidth{"expert_shared_feed_forward_length", "shared_expert_intermediate_size"};
 constexpr GgufKey whole_key(std::string_view gguf, std::string_view config) {
   return {gguf, config, GgufKey::Kind::whole, true};
