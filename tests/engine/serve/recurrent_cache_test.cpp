@@ -199,7 +199,6 @@ void RecurrentCacheTest::cancelled_requests_leave_no_trace() {
   QCOMPARE(snapshot->n_blocks_used, 0);
   QCOMPARE(snapshot->states.n_slots_used, 0);
   QVERIFY(snapshot->states.n_snapshots_held > 0 && snapshot->states.n_snapshots_held <= 6);
-  QVERIFY(snapshot->states.n_snapshot_hits > 0);
 }
 
 void RecurrentCacheTest::a_warm_cache_gives_the_bits_of_a_cold_one_data() {
