@@ -355,13 +355,17 @@ void OptionForm::make_snapshot_memory(Section& section) {
   amount->setSpecialValueText(tr("Auto"));
   FormRow* row = add_row(section, kOption, tr("Snapshots, MiB"), amount);
   connect(amount, &QSpinBox::valueChanged, this, [this](int mib) { write(kOption, QString::number(qint64{mib} << 20)); });
-  readers_.push_back([this, row, amount] {
-    const QSignalBlocker quiet(amount);
-    const std::int64_t n_bytes = context_.load.options().state_snapshot_memory_bytes;
-    amount->setValue(static_cast<int>(n_bytes >> 20));
+  const auto show_row = [this, row] {
+    const engine::EngineOptions& options = context_.load.options();
     const std::optional<engine::FitEstimate>& fit = context_.load.fit();
-    const bool has_states = n_bytes > 0 || (fit && fit->states > 0);
-    row->setVisible(has_states && engine::why_idle(context_.load.options(), kOption).empty());
+    const bool has_states = options.state_snapshot_memory_bytes > 0 || (fit && fit->states > 0);
+    row->setVisible(has_states && engine::why_idle(options, kOption).empty());
+  };
+  connect(&context_.load, &LoadChoice::fit_changed, this, show_row);
+  readers_.push_back([this, amount, show_row] {
+    const QSignalBlocker quiet(amount);
+    amount->setValue(static_cast<int>(context_.load.options().state_snapshot_memory_bytes >> 20));
+    show_row();
   });
 }
 
