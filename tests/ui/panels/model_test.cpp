@@ -8,6 +8,7 @@
 
 #include "app/api/draft.h"
 #include "engine/api/answer_parser.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
@@ -196,7 +197,7 @@ void ModelTest::a_model_with_a_broken_header_is_told_before_loading() {
 
 void ModelTest::snapshots_have_a_budget_where_layers_are_recurrent() {
   WindowFixture fixture;
-  LoadChoice& load = fixture.window->context().load;
+  ui::LoadChoice& load = fixture.window->context().load;
   auto* const budget = fixture.find<QSpinBox>("model.state_snapshot_memory_bytes");
   load.choose(tiny_model_path());
   QTRY_VERIFY(load.fit());
