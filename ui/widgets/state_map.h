@@ -19,7 +19,7 @@ class StateMap : public QWidget {
   void show_states(const engine::RecurrentStates& states);
   /// Draws slots of other requests paler than that of `request`; 0: draws all alike.
   void highlight(std::uint64_t request);
-  /// What a slot holds; `i`: index in RecurrentStates::slot_states.
+  /// Text about the content of a slot; `i`: index in RecurrentStates::slot_states.
   QString text_for(int i) const;
   /// The cell of a slot; empty: the cells are too small to be drawn one by one.
   QRect cell_of_slot(int i) const;
