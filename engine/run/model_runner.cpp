@@ -59,7 +59,8 @@ namespace {
 Result<LayerCache> allocate_cache(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
                                   const RunnerLimits& limits) {
   LATHE_TRY(KvStorage kv, KvStorage::allocate(backend, kv_layout(config, dtype, limits)));
-  LATHE_TRY(StateStorage states, StateStorage::allocate(backend, state_layout(config, limits.n_state_slots)));
+  LATHE_TRY(StateStorage states,
+            StateStorage::allocate(backend, state_layout(config, limits.n_state_slots + limits.n_snapshots)));
   return LayerCache{.kv = std::move(kv), .states = std::move(states)};
 }
 
@@ -122,6 +123,7 @@ void ModelRunner::take_limits(const RunnerLimits& limits) {
   limits_ = limits;
   limits_.window = window < limits.max_model_len ? window : 0;
   limits_.rope_contexts = decoder_.rope_contexts();
+  limits_.state_slot_bytes = cache_.states.n_bytes() / std::max(1, cache_.states.n_slots());
   kv_rows_.assign(limits.windows.size() + 1, {});
   arrays_.reserve(kArraysOfStep + 2 * kv_rows_.size());
 }
@@ -135,16 +137,33 @@ Result<void> ModelRunner::replace_cache(const RunnerLimits& limits) {
   return {};
 }
 
-/// In a model with recurrent layers each sequence needs a slot of its own.
+/// In a model with recurrent layers each sequence and each snapshot that is written needs a slot of its own, and no slot is
+/// written that another sequence reads.
 Result<void> ModelRunner::check_slots(const BatchPlan& plan) {
   if (cache_.states.n_bytes() == 0) return {};
-  has_slot_.assign(static_cast<std::size_t>(limits_.n_state_slots), 0);
+  const int n_seqs = limits_.n_state_slots, n_all = n_seqs + limits_.n_snapshots;
+  has_slot_.assign(static_cast<std::size_t>(n_all), 0);
+  const auto take = [&](std::int32_t slot, int begin, int end) {
+    return slot >= begin && slot < end && has_slot_[static_cast<std::size_t>(slot)]++ == 0;
+  };
   for (const std::int32_t slot : plan.state_slots) {
-    const bool is_free = slot >= 0 && slot < limits_.n_state_slots && has_slot_[static_cast<std::size_t>(slot)]++ == 0;
-    if (is_free) continue;
+    if (take(slot, 0, n_seqs)) continue;
     return fail(ErrorCode::internal,
-                fmt::format("a sequence of the step has slot {} of {} states, or shares it", slot, limits_.n_state_slots),
+                fmt::format("a sequence of the step has slot {} of {} states, or shares it", slot, n_seqs), "runner");
+  }
+  for (const kernels::StateSnapshot& snapshot : plan.snapshots) {
+    if (take(snapshot.slot, n_seqs, n_all)) continue;
+    return fail(ErrorCode::internal,
+                fmt::format("a snapshot of the step has slot {}, which is none of {} to {}, or shares it", snapshot.slot,
+                            n_seqs, n_all - 1),
                 "runner");
+  }
+  for (std::size_t i = 0; i < plan.state_sources.size(); ++i) {
+    const std::int32_t source = plan.state_sources[i];
+    const bool is_readable = source == plan.state_slots[i] ||
+                             (source >= n_seqs && source < n_all && has_slot_[static_cast<std::size_t>(source)] == 0);
+    if (is_readable) continue;
+    return fail(ErrorCode::internal, fmt::format("a sequence begins with slot {}, which the step writes", source), "runner");
   }
   return {};
 }
@@ -191,7 +210,9 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
                         .query_start = plan.query_start,
                         .context_len = plan.context_len,
                         .slots = plan.state_slots,
-                        .n_padding = plan.n_padding}};
+                        .n_padding = plan.n_padding,
+                        .sources = plan.state_sources,
+                        .snapshots = plan.snapshots}};
 }
 
 void ModelRunner::begin_step(const ModelInput& input) {

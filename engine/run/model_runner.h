@@ -84,7 +84,7 @@ class ModelRunner final : public Runner {
   std::vector<std::int32_t> wanted_rows_;              ///< rows of the current step's logits that the host reads
   static constexpr std::size_t kArraysOfStep = 4;      ///< ids, positions, rows of RoPE, rows with logits
   std::vector<std::span<const std::int32_t>> arrays_;  ///< of the current step
-  std::vector<std::uint8_t> has_slot_;                 ///< slots of states that a sequence of the current step has
+  std::vector<std::uint8_t> has_slot_;                 ///< slots of states that the current step writes
   std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types: each text is one segment
 };
 

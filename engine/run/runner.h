@@ -26,6 +26,8 @@ struct RunnerLimits {
   std::int64_t window = 0;            ///< longest window, if each layer has one and it is below max_model_len; else 0
   std::vector<WindowPool> windows{};  ///< window groups; n_blocks is that of the primary group
   int n_state_slots = 0;              ///< sequences that have a state at once; 0: no layer is recurrent
+  int n_snapshots = 0;                ///< snapshots of states; they have the slots after those of sequences
+  std::int64_t state_slot_bytes = 0;  ///< bytes of a slot in all recurrent layers
   std::vector<std::int64_t> rope_contexts{};  ///< contexts among which sequences choose (rope_config.h); empty: no choice
 };
 

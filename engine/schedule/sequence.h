@@ -30,7 +30,9 @@ struct Sequence {
   // ---- progress
   std::vector<std::int32_t> tokens;  ///< the prompt, then the generated tokens
   BlockTable table;
-  int n_computed = 0;        ///< leading tokens whose K and V are in the cache
+  /// Leading tokens whose K and V were found at the last admission, also behind the snapshot with which it began.
+  int n_kv_found = 0;
+  int n_computed = 0;        ///< leading tokens whose K and V, and whose states, are in the cache
   int n_prompt_logits = 0;   ///< leading prompt rows whose logits were delivered
   int n_prompt_counted = 0;  ///< prompt tokens that are in the counters
   int n_chunks = 0;          ///< steps of this prefill

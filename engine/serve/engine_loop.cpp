@@ -55,9 +55,11 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .chunked_prefill = options.enable_chunked_prefill};
 }
 
-/// Blocks hold nothing of the states of recurrent layers, so a prefix cannot be continued from them.
-bool shares_prefixes(const EngineParts& parts) {
-  return parts.model.options.enable_prefix_caching && parts.runner->limits().n_state_slots == 0;
+/// Blocks hold nothing of the states of recurrent layers, so without snapshots a prefix cannot be continued from them.
+PagedCache cache_of(const EngineParts& parts, std::int64_t window) {
+  const RunnerLimits& limits = parts.runner->limits();
+  const bool shares = parts.model.options.enable_prefix_caching && (limits.n_state_slots == 0 || limits.n_snapshots > 0);
+  return {limits.n_blocks, limits.block_size, shares, window, limits.windows, limits.n_state_slots, limits.n_snapshots};
 }
 
 /// The requested settings, limited to the runner's capacity.
@@ -174,8 +176,7 @@ EngineLoop::EngineLoop(EngineParts parts)
                       parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
-                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size, shares_prefixes(parts_),
-                            limits_.window, parts_.runner->limits().windows, parts_.runner->limits().n_state_slots)),
+                 cache_of(parts_, limits_.window)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids, parts_.suppressed_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   if (parts_.measure) parts_.model.measured = parts_.measure();
@@ -469,6 +470,7 @@ std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now
   auto snapshot = std::make_shared<EngineSnapshot>();
   snapshot->time_ns = now_ns;
   write_scheduler_state(scheduler_, n_block_watches_->load(std::memory_order_relaxed) > 0, *snapshot);
+  snapshot->states.slot_bytes = parts_.runner->limits().state_slot_bytes;
   metrics_.write(scheduler_.counters(), *snapshot);
   snapshot->step_ms = step_ms_;
   snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;

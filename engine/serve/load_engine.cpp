@@ -152,7 +152,9 @@ class EngineLoad {
     loaded.info.tokenizer = parts_.tokenizer->kind();
     loaded.info.has_chat_template = has_chat_template_;
     loaded.options = options_;
-    if (plan.limits.n_state_slots > 0) loaded.options.enable_prefix_caching = false;  // plan.warnings say so
+    const bool lacks_snapshots = plan.limits.n_state_slots > 0 && plan.limits.n_snapshots == 0;
+    // plan.warnings say why, or the policy shares nothing.
+    if (lacks_snapshots) loaded.options.enable_prefix_caching = false;
     loaded.name = options_.served_model_name.empty() ? loaded.info.name : options_.served_model_name;
     loaded.dtype = name_of(plan.weights.dtype);
     loaded.kv_cache_dtype = name_of(plan.kv_dtype);

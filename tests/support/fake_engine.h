@@ -27,6 +27,7 @@ struct FakeModel {
   int max_num_seqs = 64, max_queue = 1024;
   int n_reserved_blocks = 0;  ///< that each running request holds besides, empty
   int n_window_blocks = 0;    ///< of layers with a window of 512; each running request holds one
+  int n_snapshots = 0;        ///< of the states of recurrent layers; 0: there are no such layers
   int n_padding = 0;          ///< rows that each step computes for nobody
   bool has_chat_template = true;
   std::string chat_template;                                       ///< Jinja; empty: PlainChatTemplate

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/escape.h"
@@ -123,6 +124,28 @@ class MetricsText {
   std::string labels_, text_;
 };
 
+/// States of recurrent layers and their snapshots; nothing for models without such layers.
+void add_states(const engine::RecurrentStates& states, MetricsText& text) {
+  if (states.n_slots == 0) return;
+  text.head("lathe:state_slots", "Slots for the states of recurrent layers, one for each running request.", "gauge");
+  text.sample("lathe:state_slots", "state=\"used\"", states.n_slots_used);
+  text.sample("lathe:state_slots", "state=\"free\"", states.n_slots - states.n_slots_used);
+  text.head("lathe:state_snapshots", "Snapshots of recurrent states, from which the prefix cache continues.", "gauge");
+  text.sample("lathe:state_snapshots", "state=\"held\"", states.n_snapshots_held);
+  text.sample("lathe:state_snapshots", "state=\"free\"", states.n_snapshots - states.n_snapshots_held);
+  text.head("lathe:state_snapshot_bytes", "Bytes of the snapshots that are held.", "gauge");
+  text.sample("lathe:state_snapshot_bytes", "", static_cast<double>(states.n_snapshots_held * states.slot_bytes));
+  for (const auto& [name, help, n] :
+       {std::tuple("lathe:state_snapshots_taken_total", "Snapshots of recurrent states taken.", states.n_snapshots_taken),
+        std::tuple("lathe:state_snapshot_hits_total", "Requests that continued from a snapshot.", states.n_snapshot_hits),
+        std::tuple("lathe:state_snapshots_evicted_total",
+                   "Snapshots lost to newer ones, or together with the KV block that ends their prefix.",
+                   states.n_snapshots_evicted)}) {
+    text.head(name, help, "counter");
+    text.sample(name, "", static_cast<double>(n));
+  }
+}
+
 std::string engine_metrics(const engine::Engine& engine, const std::string& served_name) {
   const auto snapshot = engine.snapshot();
   const engine::LoadedModel& model = engine.model();
@@ -142,6 +165,7 @@ std::string engine_metrics(const engine::Engine& engine, const std::string& serv
       text.sample("lathe:kv_window_blocks", fmt::format("window=\"{}\",state=\"{}\"", of.window, state), n);
     }
   }
+  add_states(snapshot->states, text);
   for (const Metric& counter : kCounters) {
     text.head(counter.name, counter.help, "counter");
     text.sample(counter.name, "", counter.value(*snapshot));
