@@ -37,6 +37,7 @@ struct JsonStyle {
   Strings strings = Strings::escaped;
   std::string open = "\"", close = "\"";  ///< around a string; perhaps bytes of bytes_of_token()
   bool bare_names = false;                ///< names of plain characters have no quotes
+  bool only_strings = false;              ///< other values of a schema have no spelling
 
   /// `close` is a token, which no text can spell.
   bool closes_by_token() const { return close.find('\xFF') != std::string::npos; }

@@ -131,7 +131,8 @@ class TagReader {
     if (name == "python") {
       style.strings = JsonStyle::Strings::escaped_once;
     } else if (name == "text" || name == "quoted") {
-      style = {JsonStyle::Strings::plain, bytes_of(format, "open", path), bytes_of(format, "close", path), name == "quoted"};
+      style = {JsonStyle::Strings::plain, bytes_of(format, "open", path), bytes_of(format, "close", path), name == "quoted",
+               name == "text"};
       if (style.close.empty()) builder_.refuse("must be a list that is not empty", path + ".close");
     } else if (name != "json") {
       builder_.refuse("must be \"json\", \"python\", \"text\" or \"quoted\"", path + ".style");
