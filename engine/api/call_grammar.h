@@ -2,6 +2,7 @@
 // Call grammars: the structured outputs that make an answer call tools in the call format of its model.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,11 @@ struct CallDemand {
   bool follows_schema(const OrderedJson& function) const;
 };
 
-/// The JSON for SamplingParams::structured_outputs. `reading`: how the answer is read; its formats and markers decide how
-/// calls are written. Reasoning before them is free, as for all constraints. Errors: invalid_argument; `where` = the member
-/// of the tools: "tools[0].function.name". Schemas are compiled when the request is submitted. Requires: the reading has a
-/// format of tool calls.
-Result<std::string> call_grammar(const CallDemand& demand, const AnswerReading& reading);
+/// The constraint for SamplingParams::structured_outputs. `reading`: how the answer is read; its formats and markers decide
+/// how calls are written. Reasoning before them is free, as for all constraints. Errors: invalid_argument; `where` = the
+/// member of the tools: "tools[0].function.name". Schemas are compiled when the request is submitted. Requires: the reading
+/// has a format of tool calls.
+Result<OrderedJson> call_grammar(const CallDemand& demand, const AnswerReading& reading);
 
 /// Why compiling the schemas of a demand fails; nothing if it does not. `where` = "tools[0].function.parameters" and the
 /// path of what is wrong.

@@ -130,11 +130,11 @@ bool CallDemand::follows_schema(const OrderedJson& function) const {
   return is_required || is_strict || function.value("strict", OrderedJson(false)) == true;
 }
 
-Result<std::string> call_grammar(const CallDemand& demand, const AnswerReading& reading) {
+Result<OrderedJson> call_grammar(const CallDemand& demand, const AnswerReading& reading) {
   const CallFormat* format = find_call_format(reading.formats.tool_calls);
   LATHE_CHECK(format != nullptr);
   LATHE_TRY(const OrderedJson tag, CallGrammarWriter(demand, reading, *format).write());
-  return dump_json(OrderedJson{{"structural_tag", {{"format", tag}}}});
+  return OrderedJson{{"structural_tag", {{"format", tag}}}};
 }
 
 std::optional<Error> call_schema_error(const CallDemand& demand) {
