@@ -58,7 +58,8 @@ engine::Result<AnswerPlan> plan_response(const ServerContext& context, const eng
     const auto planned = plan_chat(*body, read.tools, messages, engine, plan);
     if (planned) return plan;
     const bool is_too_long = planned.error().where == "input_tokens";
-    if (!read.truncates || !is_too_long || !drop_oldest_turn(conversation)) return tl::unexpected(planned.error());
+    if (!read.truncates || !is_too_long || !drop_oldest_turn(conversation))
+      return tl::unexpected(read.given.in_given_names(planned.error()));
   }
 }
 
