@@ -20,6 +20,7 @@ bool rows_are_consistent(const BatchPlan& plan) {
   if (plan.positions.size() != n_rows || plan.rope_choices.size() != n_seqs) return false;
   if (plan.state_slots.size() != n_seqs || plan.n_padding.size() != n_seqs) return false;
   if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
+  if (!plan.takes_state.empty() && plan.takes_state.size() != plan.logit_rows.size()) return false;
   if (plan.query_start.size() != n_seqs + 1 || plan.query_start.front() != 0) return false;
   if (plan.query_start.back() != plan.n_rows()) return false;
   for (std::size_t i = 0; i < n_seqs; ++i) {
@@ -69,6 +70,7 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   plan_.n_padding.reserve(shape.max_seqs);
   plan_.logit_rows.reserve(shape.max_logit_rows);
   plan_.takes_best.reserve(shape.max_logit_rows);
+  plan_.takes_state.reserve(shape.max_logit_rows);
   plan_.windows.resize(shape.n_windows);
   for (WindowRows& rows : plan_.windows) {
     rows.slots.reserve(shape.max_rows);
@@ -98,6 +100,7 @@ int BatchBuilder::add(const SequenceRows& rows) {
   for (int i = 0; i < rows.n_logits; ++i) {
     plan_.logit_rows.push_back(first_row + rows.first_logit + i);
     plan_.takes_best.push_back(rows.takes_best && i + 1 == rows.n_logits ? 1 : 0);
+    plan_.takes_state.push_back(rows.takes_state && i + 1 == rows.n_logits ? 1 : 0);
   }
   plan_.query_start.push_back(plan_.n_rows());
   plan_.context_len.push_back(rows.context_len());

@@ -398,6 +398,7 @@ void Scheduler::add_rows(PlannedSequence& entry) {
        .first_logit = last - entry.n_logits - begin,
        .n_logits = entry.n_logits,
        .takes_best = entry.samples && sequence.takes_best,
+       .takes_state = entry.samples && sequence.takes_state,
        .rope_choice = sequence.rope_choice});
 }
 

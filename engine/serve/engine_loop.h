@@ -19,6 +19,7 @@ struct EngineParts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;  ///< may be null
   std::unique_ptr<Runner> runner;
+  std::unique_ptr<Engine> embedder{};  ///< answers the requests with pooling; null: this engine does
   std::vector<std::int32_t>
       suppressed_ids{};  ///< tokens that are never generated: suppress_tokens of generation_config.json
   std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>();
