@@ -45,7 +45,10 @@ struct ServerContext {
     names.insert(names.end(), other_model_names.begin(), other_model_names.end());
     return names;
   }
-  /// Checks a name that a request uses. Errors: not_found.
+  /// Returns the names of the model that gives vectors: those of the served model, or that of the model beside it.
+  std::vector<std::string> vector_names(engine::Engine& engine) const;
+  /// Checks a name that a request uses. Errors: not_found, with the names.
+  engine::Result<void> check_name(std::string_view name, const std::vector<std::string>& names) const;
   engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model) const;
 };
 
@@ -78,6 +81,9 @@ std::span<const Dialect* const> dialects();
 
 /// Returns the loaded engine, held for one call. Errors: unavailable, with advice.
 engine::Result<EngineLease> lease_engine(const ServerContext& context);
+/// Returns the loaded engine for a route that generates text. Errors: as lease_engine(); invalid_argument at "model" for an
+/// encoder.
+engine::Result<EngineLease> lease_generator(const ServerContext& context);
 
 /// Returns the warnings of all ignored fields, and logs each field once.
 std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given);

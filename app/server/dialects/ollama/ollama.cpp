@@ -20,9 +20,10 @@ namespace {
 using enum FieldFate;
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/api/chat", answer_chat}, Route{"POST", "/api/generate", answer_generate},
-    Route{"GET", "/api/tags", answer_tags},  Route{"GET", "/api/ps", answer_ps},
-    Route{"POST", "/api/show", answer_show}, Route{"GET", "/api/version", answer_version, true},
+    Route{"POST", "/api/chat", answer_chat},   Route{"POST", "/api/generate", answer_generate},
+    Route{"POST", "/api/embed", answer_embed}, Route{"POST", "/api/embeddings", answer_embeddings},
+    Route{"GET", "/api/tags", answer_tags},    Route{"GET", "/api/ps", answer_ps},
+    Route{"POST", "/api/show", answer_show},   Route{"GET", "/api/version", answer_version, true},
     Route{"GET", "/", answer_root, true},
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/log/printable.h"
+#include "app/server/dialects/openai/embeddings.h"
 #include "app/server/dialects/openai/responses.h"
 #include "app/server/error_status.h"
 #include "app/server/escape.h"
@@ -22,6 +23,11 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/responses/*/cancel", answer_cancel_response},
     Route{"GET", "/v1/responses/*", answer_stored_response},
     Route{"DELETE", "/v1/responses/*", answer_delete_response},
+    Route{"POST", "/v1/embeddings", answer_embeddings},
+    Route{"POST", "/pooling", answer_pooling},
+    Route{"POST", "/score", answer_score},
+    Route{"POST", "/rerank", answer_rerank},
+    Route{"POST", "/v2/rerank", answer_rerank},
     Route{"POST", "/tokenize", answer_tokenize},
     Route{"POST", "/detokenize", answer_detokenize},
     Route{"GET", "/tokenizer_info", answer_tokenizer_info},
