@@ -63,9 +63,7 @@ std::string loaded_line(const engine::LoadedModel& model) {
                      model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "", memory_text(model));
 }
 
-std::string embedder_line(const engine::LoadedModel& model) {
-  return "For embeddings: " + loaded_line(model);
-}
+std::string embedder_line(const engine::LoadedModel& model) { return "For embeddings: " + loaded_line(model); }
 
 }  // namespace
 
@@ -264,7 +262,10 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
   engine::Engine& embedder = engine->embedder();
-  if (&embedder != &*engine) print_note(embedder_line(embedder.model()));
+  if (&embedder != &*engine) {
+    print_note(embedder_line(embedder.model()));
+    for (const std::string& warning : embedder.model().info.warnings) print_note("Warning: " + printable(warning));
+  }
   print_note(loaded_line(engine->model()));
   if (engine->model().division) print_note("Memory: " + text_of(*engine->model().division));
   for (const std::string& warning : engine->model().info.warnings) print_note("Warning: " + printable(warning));

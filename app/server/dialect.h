@@ -45,7 +45,7 @@ struct ServerContext {
     names.insert(names.end(), other_model_names.begin(), other_model_names.end());
     return names;
   }
-  /// Returns the names of the model that gives vectors: those of the served model, or that of the model beside it.
+  /// Returns the names of the model that gives vectors: those of the served model, or that of embedding_model.
   std::vector<std::string> vector_names(engine::Engine& engine) const;
   /// Checks a name that a request uses. Errors: not_found, with the names.
   engine::Result<void> check_name(std::string_view name, const std::vector<std::string>& names) const;
@@ -70,6 +70,8 @@ struct Dialect {
   std::string (*error_body)(const engine::Error& error, int http_status);
   /// Returns a curl command that the server answers. `key` may be empty.
   std::string (*curl)(const std::string& base_url, const std::string& model, const std::string& key);
+  /// Returns such a command for a model that gives vectors alone; null: no route of the dialect answers it.
+  std::string (*vector_curl)(const std::string& base_url, const std::string& model, const std::string& key) = nullptr;
   /// Field of answers, besides x-request-id, in which the dialect's clients look for the id of the request; empty: none.
   std::string_view request_id_field = {};
   /// Errors of unknown paths that begin with it have this dialect's format; empty: none has.

@@ -29,8 +29,7 @@ Result<void> check_text_length(std::int64_t n_tokens, const RequestLimits& limit
       std::min(limits.context(), limits.chunked_prefill ? limits.context() : limits.max_num_batched_tokens);
   if (n_tokens == 0) return refuse("a text without tokens has no vector");
   if (n_tokens <= most) return {};
-  return refuse(fmt::format(
-      "the text has {} tokens, but the model reads at most {}; shorten it, or send truncate_prompt_tokens", n_tokens, most));
+  return refuse(fmt::format("the text has {} tokens, but the model reads at most {}; shorten it", n_tokens, most));
 }
 
 Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {

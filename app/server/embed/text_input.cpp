@@ -83,7 +83,7 @@ engine::Result<Ids> TextInput::encode(const std::string& text, const std::string
   return fitted(std::move(ids), name);
 }
 
-/// Cuts the text's own tokens and keeps the special ones around them, as far as both are told apart.
+/// Cuts the text's own tokens and keeps the special ones around them, if the text has the same tokens without them.
 engine::Result<Ids> TextInput::cut(const std::string& text, Ids ids) const {
   LATHE_TRY(Ids inner, engine_.tokenizer().encode(text, false, false));
   const auto begin = std::search(ids.begin(), ids.end(), inner.begin(), inner.end());

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 
@@ -12,8 +14,10 @@ namespace lathe::app {
 std::string number_list(std::span<const float> vector) {
   fmt::memory_buffer out;
   out.push_back('[');
+  // "-0" would be read as a whole number, which has no sign.
+  const auto text_of = [](float x) { return x == 0 && std::signbit(x) ? std::string("-0.0") : fmt::format("{}", x); };
   for (std::size_t i = 0; i < vector.size(); ++i)
-    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",", vector[i]);
+    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",", text_of(vector[i]));
   out.push_back(']');
   return fmt::to_string(out);
 }

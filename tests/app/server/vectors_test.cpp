@@ -428,6 +428,8 @@ class VectorsTest : public QObject {
     const auto ids = embedder->tokenizer().value()->encode("t5 t6", true, false).value();
     QCOMPARE(vector_at(text, 0), embedder->embed(ids).value());
     QCOMPARE(server.get("/health").status, 200);
+    const std::vector<app::DialectState> dialects = server.server->status().dialects;
+    VERIFY_HAS(dialects.front().curl, "/v1/embeddings");
     const Json shown = server.post("/api/show", {{"model", json["model"]}}).json();
     QCOMPARE(shown["capabilities"], Json({"embedding"}));
   }
@@ -484,7 +486,7 @@ class VectorsTest : public QObject {
     }
   }
 
-  void a_model_for_embeddings_answers_beside_the_chat_model() {
+  void a_model_for_embeddings_answers_next_to_a_chat_model() {
     const tests::EncoderFolder folder("xlm-roberta");
     const ModelServer server(tests::tiny_model_path(), folder.path());
     QVERIFY(server.loaded && server.started);

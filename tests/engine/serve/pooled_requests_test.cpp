@@ -328,7 +328,7 @@ class PooledRequestsTest : public QObject {
     QCOMPARE(collect(*answer).ids(), alone.ids());
   }
 
-  void a_model_for_embeddings_is_held_beside_a_chat_model() {
+  void a_model_for_embeddings_is_held_next_to_a_chat_model() {
     const EncoderFolder folder("xlm-roberta");
     const auto engine = load(tiny_model_path(), [&](EngineOptions& options) { options.embedding_model = folder.path(); });
     QVERIFY(engine != nullptr && engine->model().generates);

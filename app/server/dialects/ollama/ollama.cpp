@@ -59,6 +59,15 @@ std::string chat_command(const std::string& base_url, const std::string& model, 
   return command + " -d " + shell_quoted(engine::dump_json(body));
 }
 
+std::string embed_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  engine::OrderedJson body;
+  if (!model.empty()) body["model"] = model;
+  body["input"] = "What is a KV cache?";
+  std::string command = "curl " + base_url + "/api/embed -H 'Content-Type: application/json'";
+  if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
+  return command + " -d " + shell_quoted(engine::dump_json(body));
+}
+
 }  // namespace
 
 std::span<const KnownField> request_fields() {
@@ -97,6 +106,7 @@ extern constexpr Dialect kOllamaDialect = {.name = "Ollama",
                                            .routes = ollama::kRoutes,
                                            .error_body = ollama::error_body,
                                            .curl = ollama::chat_command,
+                                           .vector_curl = ollama::embed_command,
                                            .path_prefix = "/api/"};
 
 }  // namespace lathe::app

@@ -94,7 +94,7 @@ constexpr std::array kHistograms = {
 /// Returns the shortest text that reads back as the same number; fmt ignores the locale's decimal comma.
 std::string number_text(double number) { return fmt::format("{}", number); }
 
-/// An engine of the server, under its name. A model for embeddings has an engine beside that of the served model.
+/// An engine of the server, under its name. A held embedding_model has an engine of its own.
 struct MeasuredEngine {
   const engine::LoadedModel& model;
   std::shared_ptr<const EngineSnapshot> snapshot;

@@ -56,14 +56,23 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
   return nullptr;
 }
 
-std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {
+std::string command_of(const std::string& url, const std::string& model, const std::string& key,
+                       const engine::OrderedJson& fields) {
   engine::OrderedJson body;
   if (!model.empty()) body["model"] = model;
-  body["messages"] = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
-  body["max_tokens"] = 100;
-  std::string command = "curl " + base_url + "/chat/completions -H 'Content-Type: application/json'";
+  body.update(fields);
+  std::string command = "curl " + url + " -H 'Content-Type: application/json'";
   if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
   return command + " -d " + shell_quoted(engine::dump_json(body));
+}
+
+std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  const engine::OrderedJson messages = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
+  return command_of(base_url + "/chat/completions", model, key, {{"messages", messages}, {"max_tokens", 100}});
+}
+
+std::string vector_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  return command_of(base_url + "/embeddings", model, key, {{"input", "What is a KV cache?"}});
 }
 
 }  // namespace
@@ -87,6 +96,7 @@ extern constexpr Dialect kOpenaiDialect = {.name = "OpenAI",
                                            .base_path = "/v1",
                                            .routes = openai::kRoutes,
                                            .error_body = openai::error_body,
-                                           .curl = openai::curl_command};
+                                           .curl = openai::curl_command,
+                                           .vector_curl = openai::vector_command};
 
 }  // namespace lathe::app
