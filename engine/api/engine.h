@@ -54,7 +54,8 @@ struct LoadedModel {
   AnswerFormats answer_formats{}, answer_formats_with_tools{};
   /// Markers of these formats that are tokens of the model.
   std::vector<AnswerMarker> answer_markers{}, answer_markers_with_tools{};
-  bool generates = true;  ///< false: an encoder, which gives vectors and no text
+  bool generates = true;              ///< false: an encoder, which gives vectors and no text
+  std::optional<LabelInfo> labels{};  ///< of a model with a classifier, which gives labels and no vectors
   std::optional<VectorInfo>
       vectors{};  ///< none: the model's folder asks for a pooling that a generating model does not have
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,23 @@ struct VectorInfo {
   std::vector<std::int64_t> matryoshka_dimensions{};  ///< the only lengths of such a vector; empty: any
 };
 
+/// Function that makes a score or a probability of a logit.
+enum class LabelActivation : std::uint8_t { none, sigmoid, softmax };
+
+/// Labels of a model with a classifier: a cross-encoder has one, whose logit is the score of a pair of texts.
+struct LabelInfo {
+  std::vector<std::string> labels;
+  LabelActivation activation = LabelActivation::softmax;
+  bool doubles_separator = false;  ///< two separators between the texts of a pair: RoBERTa
+};
+
+/// Applies the activation to the logits of all labels.
+void apply_activation(LabelActivation activation, std::vector<float>& logits);
+
 /// The vector that a request asks for.
 struct PoolingParams {
+  bool classifies = false;                        ///< the answer is the logit of each label
+  std::int32_t second_begin = 0;                  ///< index of the first token of a pair's second text; 0: there is one text
   std::int64_t dimensions = 0;                    ///< leading dimensions that are kept; 0: all
   std::optional<bool> normalises = std::nullopt;  ///< none: as the model does
 };

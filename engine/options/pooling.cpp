@@ -18,6 +18,18 @@ std::string_view name_of(Pooling pooling) {
   return "?";
 }
 
+void apply_activation(LabelActivation activation, std::vector<float>& logits) {
+  if (activation == LabelActivation::none || logits.empty()) return;
+  if (activation == LabelActivation::sigmoid) {
+    for (float& x : logits) x = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(x))));
+    return;
+  }
+  const double most = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float x : logits) sum += std::exp(x - most);
+  for (float& x : logits) x = static_cast<float>(std::exp(x - most) / sum);
+}
+
 Result<void> validate(const PoolingParams& params, const VectorInfo& info) {
   const auto refuse = [](std::string message) {
     return fail(ErrorCode::invalid_argument, std::move(message), "dimensions");

@@ -165,6 +165,11 @@ Result<void> ModelRunner::check_fits(const BatchPlan& plan) {
               "runner");
 }
 
+std::span<const std::int32_t> ModelRunner::token_types_of(const BatchPlan& plan) const {
+  if (config().n_token_types > 1) return plan.token_types;
+  return std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size());
+}
+
 ModelInput ModelRunner::input_of(const BatchPlan& plan) {
   find_rope_rows(plan, limits_.rope_contexts, rope_rows_);
   kernels::AttentionBatch batch{.n_seqs = plan.n_seqs(),
@@ -183,7 +188,7 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
   return {.token_ids = plan.token_ids,
           .positions = plan.positions,
           .rope_rows = rope_rows_,
-          .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
+          .token_types = token_types_of(plan),
           .kv_rows = kv_rows_,
           .chunk_rows = is_cut ? chunk_rows_.rows() : std::span<const KvRows>(kv_rows_),
           .logit_rows = plan.logit_rows,

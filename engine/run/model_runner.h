@@ -57,6 +57,8 @@ class ModelRunner final : public Runner {
   Result<void> check_fits(const BatchPlan& plan);
   Result<void> check_slots(const BatchPlan& plan);
   ModelInput input_of(const BatchPlan& plan);
+  /// Empty if the model has no token types; zeros if it has one.
+  std::span<const std::int32_t> token_types_of(const BatchPlan& plan) const;
   /// Begins a step of the backend with the arrays of `input`.
   void begin_step(const ModelInput& input);
   /// Computes a step of which some rows answer with their state; rows without have logits.
@@ -96,7 +98,7 @@ class ModelRunner final : public Runner {
   std::vector<std::uint8_t> has_slot_;                 ///< slots of states that a sequence of the current step has
   std::vector<float> states_;                          ///< of the current step: host_states()
   StateSum sum_{Pooling::last, config().hidden_size};  ///< of run_pooled()
-  std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types: each text is one segment
+  std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types
 };
 
 /// The geometry of the KV cache that a model needs.

@@ -17,7 +17,8 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool rows_are_consistent(const BatchPlan& plan) {
   const auto n_rows = at(plan.n_rows()), n_seqs = at(plan.n_seqs());
-  if (plan.positions.size() != n_rows || plan.rope_choices.size() != n_seqs) return false;
+  if (plan.positions.size() != n_rows || plan.token_types.size() != n_rows || plan.rope_choices.size() != n_seqs)
+    return false;
   if (plan.state_slots.size() != n_seqs || plan.n_padding.size() != n_seqs) return false;
   if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
   if (!plan.takes_state.empty() && plan.takes_state.size() != plan.logit_rows.size()) return false;
@@ -61,6 +62,7 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   LATHE_CHECK(shape.block_size > 0);
   plan_.token_ids.reserve(shape.max_rows);
   plan_.positions.reserve(shape.max_rows);
+  plan_.token_types.reserve(shape.max_rows);
   plan_.slots.reserve(shape.max_rows);
   plan_.query_start.reserve(shape.max_seqs + 1);
   plan_.context_len.reserve(shape.max_seqs);
@@ -93,6 +95,10 @@ int BatchBuilder::add(const SequenceRows& rows) {
   plan_.token_ids.resize(n_rows, kPaddingToken);
   plan_.positions.resize(n_rows);
   std::iota(plan_.positions.begin() + first_row, plan_.positions.end(), rows.begin);
+  plan_.token_types.resize(n_rows);
+  for (int i = rows.second_begin > 0 ? std::max(rows.second_begin - rows.begin, 0) : rows.n_rows(); i < rows.n_rows(); ++i) {
+    plan_.token_types[at(first_row + i)] = 1;
+  }
   append_slots(rows.table, rows, plan_.slots);
   for (std::size_t i = 0; i < plan_.windows.size(); ++i) {
     append_slots(rows.table.windows[i], rows, plan_.windows[i].slots);

@@ -32,6 +32,7 @@ struct SequenceRows {
   int n_logits = 0;
   bool takes_best = false;   ///< of the last row with logits, only the best token is needed
   bool takes_state = false;  ///< of the last row with logits, only the hidden state is needed
+  int second_begin = 0;      ///< position from which tokens belong to the second text of a pair; 0: there is one text
   std::int32_t rope_choice = 0;
 
   int n_rows() const { return static_cast<int>(token_ids.size()) + n_padding; }

@@ -19,6 +19,7 @@ struct WindowRows {
 struct BatchPlan {
   std::vector<std::int32_t> token_ids;     ///< [M]
   std::vector<std::int32_t> positions;     ///< [M]
+  std::vector<std::int32_t> token_types;   ///< [M], 1: a token of the second text of a pair; else 0
   std::vector<std::int32_t> slots;         ///< [M], block * block_size + offset where the row's K and V go
   std::vector<std::int32_t> query_start;   ///< [n_seqs + 1], first row of each sequence
   std::vector<std::int32_t> context_len;   ///< [n_seqs], tokens after this step
@@ -38,6 +39,7 @@ struct BatchPlan {
   void clear() {
     token_ids.clear();
     positions.clear();
+    token_types.clear();
     slots.clear();
     query_start.clear();
     context_len.clear();

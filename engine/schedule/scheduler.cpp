@@ -399,6 +399,7 @@ void Scheduler::add_rows(PlannedSequence& entry) {
        .n_logits = entry.n_logits,
        .takes_best = entry.samples && sequence.takes_best,
        .takes_state = entry.samples && sequence.takes_state,
+       .second_begin = sequence.second_begin,
        .rope_choice = sequence.rope_choice});
 }
 

@@ -439,7 +439,10 @@ void EngineLoop::take_token(Generation& generation) {
 
 void EngineLoop::take_state(Generation& generation) {
   scheduler_.record(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached, 1}, now_ns_);
-  generation.accept_state(*parts_.model.vectors, now_ns_);
+  std::vector<float> vector = std::move(generation.pooled);
+  if (parts_.classifier) vector = parts_.classifier->logits(vector);
+  else finish_vector(*generation.pooling, *parts_.model.vectors, vector);
+  generation.accept_vector(std::move(vector), now_ns_);
   metrics_.count_vector(generation);
   announce(generation);
 }

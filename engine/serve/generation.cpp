@@ -66,6 +66,7 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
   reserve_blocks(max_total_tokens, block_size);
   arrived_ns = now_ns;
   takes_state = pooling.has_value();
+  second_begin = pooling ? pooling->second_begin : 0;
   takes_best = !takes_state && lathe::engine::takes_best(params);
   wants_prompt_logits = !takes_state && params.prompt_logprobs.has_value();
   if (wants_prompt_logits) prompt_logprobs.resize(static_cast<std::size_t>(n_prompt));
@@ -122,10 +123,9 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
   if (n_tokens() >= max_total_tokens) end(FinishReason::length);
 }
 
-void Generation::accept_state(const VectorInfo& info, std::int64_t now_ns) {
+void Generation::accept_vector(std::vector<float> vector, std::int64_t now_ns) {
   first_token_ns = last_token_ns = now_ns;
-  delta.vector = std::move(pooled);
-  finish_vector(*pooling, info, delta.vector);
+  delta.vector = std::move(vector);
   end(FinishReason::stop);
 }
 

@@ -83,8 +83,8 @@ struct Generation final : Sequence {
   void constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids);
   /// Adds the sampled token to the sequence, the event and the times; ends the answer at an end token or a length limit.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
-  /// Ends the request with the vector that the sampler has left in `pooled`.
-  void accept_state(const VectorInfo& info, std::int64_t now_ns);
+  /// Ends the request with a vector.
+  void accept_vector(std::vector<float> vector, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer at a stop string.
   void add_text();
   /// Index of the stop string that ends the answer with its last token; -1: none does.

@@ -15,6 +15,7 @@
 #include "engine/base/resident_memory.h"
 #include "engine/schedule/batch_builder.h"
 #include "engine/serve/engine_loop.h"
+#include "engine/serve/label_config.h"
 #include "engine/serve/load_runner.h"
 #include "engine/serve/pooling_config.h"
 #include "engine/text/tokenizer_config.h"
@@ -71,7 +72,7 @@ class EngineLoad {
     ::malloc_trim(0);  // else memory that the allocator kept of an earlier model would be reused unmeasured
     memory_before_ = anonymous_bytes();
     LATHE_TRY(OpenedModel model, open_model(options_.model, use_));
-    LATHE_TRY_VOID(choose_vectors(model));
+    LATHE_TRY_VOID(model.config.has_classifier ? choose_labels(model) : choose_vectors(model));
     const std::int64_t bytes_total = bytes_to_read(model, options_);
     LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
     LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
@@ -80,7 +81,7 @@ class EngineLoad {
       return report(phase, bytes_done, bytes_total).has_value();
     };
     LATHE_TRY(LoadedRunner loaded, load_runner(model, parts_.tokenizer.get(), options_, observe, folder_));
-    if (parts_.model.vectors) loaded.runner->set_pooling(parts_.model.vectors->pooling);
+    loaded.runner->set_pooling(pooling_);
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
     LATHE_TRY_VOID(warm_up(*loaded.runner));
     parts_.measure = [&runner = *loaded.runner, before = memory_before_] { return measure(runner, before); };
@@ -114,6 +115,15 @@ class EngineLoad {
     return {};
   }
 
+  /// Reads the classifier, whose input is the first state of an encoder and the last one of a causal model.
+  Result<void> choose_labels(const OpenedModel& model) {
+    LATHE_TRY(parts_.classifier, Classifier::read(model.checkpoint, model.config.hidden_size));
+    LATHE_TRY(parts_.model.labels, read_label_config(model.folder, parts_.classifier->n_labels()));
+    pooling_ = model.config.is_causal ? Pooling::last : Pooling::cls;
+    options_ = fit_to_vectors(std::move(options_), model.config, {.pooling = pooling_});
+    return validate(options_);
+  }
+
   /// Reads how the model pools. A model that generates has the last state alone; one without a head is fitted to texts.
   Result<void> choose_vectors(const OpenedModel& model) {
     const auto pooling = read_pooling_config(model.folder, model.config.is_causal ? Pooling::last : Pooling::mean);
@@ -124,6 +134,7 @@ class EngineLoad {
                             .normalises = pooling->normalises,
                             .is_matryoshka = pooling->is_matryoshka,
                             .matryoshka_dimensions = pooling->matryoshka_dimensions};
+    pooling_ = pooling->pooling;
     if (model.config.has_head) return {};
     options_ = fit_to_vectors(std::move(options_), model.config, *pooling);
     return validate(options_);
@@ -248,6 +259,7 @@ class EngineLoad {
   const LoadObserver& observer_;
   const PackedCacheFolder& folder_;
   const ModelUse use_;
+  Pooling pooling_ = Pooling::last;
   const SteadyTime::time_point start_ = SteadyTime::now();
   std::optional<std::int64_t> memory_before_;
   EngineParts parts_;

@@ -76,6 +76,14 @@ Result<void> check_answer_kind(const GenerateRequest& request, const LoadedModel
                 "model");
   }
   if (!request.pooling) return {};
+  if (request.pooling->classifies || model.labels) {
+    if (request.pooling->classifies && model.labels) return {};
+    return fail(
+        ErrorCode::unsupported,
+        fmt::format("{} {}", model.name,
+                    model.labels ? "has a classifier: it gives labels and scores, and no vectors" : "has no classifier"),
+        "model");
+  }
   if (model.vectors) return validate(*request.pooling, *model.vectors);
   return fail(ErrorCode::unsupported,
               fmt::format("{} gives no vectors while it generates text: its folder asks for a pooling other than the last "

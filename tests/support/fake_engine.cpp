@@ -90,6 +90,7 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.division = model.division;
   model_.generates = model.generates;
   model_.vectors = model.vectors;
+  model_.labels = model.labels;
   answer_with([this](const GenerateRequest& request) { return tokenizer_.decode(request.prompt_token_ids, true); });
   thread_ = std::jthread([this](std::stop_token stopping) { run(stopping); });
 }
@@ -386,10 +387,11 @@ bool FakeEngine::step_one(Active& active) {
 /// The first elements count the tokens of each remainder, so that texts of other tokens have other vectors.
 void FakeEngine::emit_vector(Active& active) {
   TokenEvent event;
-  const auto n = static_cast<std::size_t>(model_.vectors->n_dimensions);
+  const bool classifies = active.request.pooling->classifies;
+  const auto n = classifies ? model_.labels->labels.size() : static_cast<std::size_t>(model_.vectors->n_dimensions);
   event.vector.resize(n);
   for (const std::int32_t id : active.request.prompt_token_ids) event.vector[static_cast<std::size_t>(id) % n] += 1;
-  engine::finish_vector(*active.request.pooling, *model_.vectors, event.vector);
+  if (!classifies) engine::finish_vector(*active.request.pooling, *model_.vectors, event.vector);
   counters_.n_prompt_tokens += static_cast<std::uint64_t>(active.usage.n_prompt_tokens);
   finish(active, std::move(event), FinishReason::stop);
 }

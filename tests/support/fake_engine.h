@@ -37,6 +37,7 @@ struct FakeModel {
   std::optional<engine::MeasuredMemory> measured;                  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
   std::optional<engine::DeviceDivision> division;                  ///< of a device
   bool generates = true;
+  std::optional<engine::LabelInfo> labels;  ///< of a classifier
   std::optional<engine::VectorInfo> vectors = engine::VectorInfo{.n_dimensions = 4};
 };
 

@@ -100,6 +100,28 @@ engine::Result<Ids> TextInput::cut(const std::string& text, Ids ids) const {
   return joined;
 }
 
+engine::Result<VectorText> TextInput::encode_pair(const std::string& first, const std::string& second,
+                                                  bool doubles_separator, const std::string& name) const {
+  const engine::Tokenizer& tokenizer = engine_.tokenizer();
+  if (rules_.most_tokens == 0) LATHE_TRY_VOID(check_text_size(first.size() + second.size(), engine_));
+  LATHE_TRY(Ids a, tokenizer.encode(first, false, false));
+  LATHE_TRY(Ids b, tokenizer.encode(second, false, false));
+  LATHE_TRY(const Ids around, tokenizer.encode("", true, false));
+  const bool has_separator = around.size() >= 2;
+  const std::size_t n_special = around.size() + (has_separator ? (doubles_separator ? 2 : 1) : 0);
+  const auto most = static_cast<std::size_t>(rules_.most_tokens);
+  while (most > n_special && n_special + a.size() + b.size() > most) (a.size() > b.size() ? a : b).pop_back();
+  VectorText pair;
+  if (!around.empty()) pair.ids.push_back(around.front());
+  pair.ids.insert(pair.ids.end(), a.begin(), a.end());
+  for (int i = 0; has_separator && i < (doubles_separator ? 2 : 1); ++i) pair.ids.push_back(around.back());
+  pair.second_begin = static_cast<std::int32_t>(pair.ids.size());
+  pair.ids.insert(pair.ids.end(), b.begin(), b.end());
+  if (has_separator) pair.ids.push_back(around.back());
+  LATHE_TRY(pair.ids, fitted(std::move(pair.ids), name));
+  return pair;
+}
+
 engine::Result<Ids> TextInput::fitted(Ids ids, const std::string& name) const {
   if (ids.empty()) return engine::fail(ErrorCode::invalid_argument, "has no token, so it has no vector", name);
   const std::int64_t most = engine_.model().max_model_len;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/server/embed/vector_set.h"
 #include "app/server/request_fields.h"
 #include "engine/api/engine.h"
 #include "engine/api/json.h"
@@ -31,6 +32,10 @@ class TextInput {
   /// Reads one or several texts. `name`: the field, for errors. Errors: invalid_argument at the field, with the index;
   /// at "input_tokens" for a text that is too long.
   engine::Result<std::vector<std::vector<std::int32_t>>> read(const engine::Json* value, const std::string& name) const;
+  /// Encodes two texts as the one that a classifier of pairs reads: [CLS] first [SEP] second [SEP]; with `doubles_separator`
+  /// another [SEP] before the second. Texts that are too long are cut in turn, the longer one first. Errors: as read().
+  engine::Result<VectorText> encode_pair(const std::string& first, const std::string& second, bool doubles_separator,
+                                         const std::string& name) const;
   /// Encodes one text. Errors: as read().
   engine::Result<std::vector<std::int32_t>> encode(const std::string& text, const std::string& name) const;
 

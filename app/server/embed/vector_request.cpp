@@ -18,6 +18,7 @@ constexpr KnownField kVectorFields[] = {
     {.name = "add_special_tokens", .fate = served, .neutral = "true"},
     {.name = "normalize", .fate = served},
     {.name = "task", .fate = served},
+    {.name = "use_activation", .fate = served, .neutral = "true"},
     // Scores: two lists of texts under several names.
     {.name = "text_1", .fate = served},
     {.name = "text_2", .fate = served},
@@ -88,11 +89,17 @@ engine::Result<std::vector<FieldWarning>> end_reading(const ServerContext& conte
 }
 
 engine::Result<http::Reply> submit_texts(const ServerContext& context, const http::Request& request,
-                                         const EngineLease& lease, std::vector<std::vector<std::int32_t>> texts,
+                                         const EngineLease& lease, std::vector<VectorText> texts,
                                          const engine::PoolingParams& pooling, VectorForm form) {
   LATHE_TRY(auto set,
             VectorSet::submit(context, request, lease, vector_model_name(context, *lease), std::move(texts), pooling));
   return http::Reply(std::make_unique<VectorReply>(std::move(set), std::move(form)));
+}
+
+std::vector<VectorText> single_texts(std::vector<std::vector<std::int32_t>> texts) {
+  std::vector<VectorText> single;
+  for (auto& ids : texts) single.push_back({.ids = std::move(ids)});
+  return single;
 }
 
 engine::OrderedJson usage_of(const VectorSet& set) {

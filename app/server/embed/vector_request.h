@@ -29,8 +29,11 @@ engine::Result<std::vector<FieldWarning>> end_reading(const ServerContext& conte
 
 /// Submits the texts and returns the reply that `form` writes. Errors: those of Engine::submit.
 engine::Result<http::Reply> submit_texts(const ServerContext& context, const http::Request& request,
-                                         const EngineLease& lease, std::vector<std::vector<std::int32_t>> texts,
+                                         const EngineLease& lease, std::vector<VectorText> texts,
                                          const engine::PoolingParams& pooling, VectorForm form);
+
+/// Returns texts that are no pairs.
+std::vector<VectorText> single_texts(std::vector<std::vector<std::int32_t>> texts);
 
 /// Returns {"prompt_tokens": n, "total_tokens": n}.
 engine::OrderedJson usage_of(const VectorSet& set);

@@ -20,20 +20,19 @@ Error unloaded() {
 
 }  // namespace
 
-VectorSet::VectorSet(const ServerContext& context, std::vector<std::vector<std::int32_t>> texts,
-                     const engine::PoolingParams& pooling)
+VectorSet::VectorSet(const ServerContext& context, std::vector<VectorText> texts, const engine::PoolingParams& pooling)
     : models_(context.models),
       log_(context.requests),
       generation_(context.models.status().generation),
       texts_(std::move(texts)),
       pooling_(pooling),
       vectors_(texts_.size()) {
-  for (const auto& text : texts_) n_tokens_ += std::ssize(text);
+  for (const VectorText& text : texts_) n_tokens_ += std::ssize(text.ids);
 }
 
 engine::Result<std::unique_ptr<VectorSet>> VectorSet::submit(const ServerContext& context, const http::Request& request,
                                                              const EngineLease& lease, std::string model,
-                                                             std::vector<std::vector<std::int32_t>> texts,
+                                                             std::vector<VectorText> texts,
                                                              const engine::PoolingParams& pooling) {
   std::unique_ptr<VectorSet> set(new VectorSet(context, std::move(texts), pooling));
   engine::Engine& engine = lease->embedder();
@@ -117,9 +116,10 @@ void VectorSet::submit_more() {
 void VectorSet::submit_more(engine::Engine& engine) {
   while (n_submitted_ < texts_.size() && running_.size() < kMostRunning) {
     engine::GenerateRequest request;
-    request.prompt_token_ids = texts_[n_submitted_];
+    request.prompt_token_ids = texts_[n_submitted_].ids;
     request.source = "server";
     request.pooling = pooling_;
+    request.pooling->second_begin = texts_[n_submitted_].second_begin;
     auto handle = engine.submit(std::move(request));
     if (!handle) {
       // A full queue has room again once one of this request's texts has ended.
@@ -128,7 +128,7 @@ void VectorSet::submit_more(engine::Engine& engine) {
     }
     if (wake_) (*handle)->on_wake(wake_);
     running_.push_back({n_submitted_, std::move(*handle)});
-    texts_[n_submitted_].clear();
+    texts_[n_submitted_].ids.clear();
     ++n_submitted_;
   }
 }

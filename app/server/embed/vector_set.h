@@ -14,6 +14,12 @@
 
 namespace lathe::app {
 
+/// A text, or a pair of texts, as tokens.
+struct VectorText {
+  std::vector<std::int32_t> ids;
+  std::int32_t second_begin = 0;  ///< index of the first token of a pair's second text; 0: there is one text
+};
+
 /// The engine joins texts of all sets to batches. A set has a limited number of requests in the engine, so that a list of
 /// thousands of texts neither fills the queue nor keeps the requests of others waiting for its end.
 /// Thread: one at a time; after submit() that of http::Pending.
@@ -22,7 +28,7 @@ class VectorSet {
   /// Submits the first texts. Errors: those of Engine::submit.
   static engine::Result<std::unique_ptr<VectorSet>> submit(const ServerContext& context, const http::Request& request,
                                                            const EngineLease& lease, std::string model,
-                                                           std::vector<std::vector<std::int32_t>> texts,
+                                                           std::vector<VectorText> texts,
                                                            const engine::PoolingParams& pooling);
   ~VectorSet();  ///< cancels what is running
   VectorSet(const VectorSet&) = delete;
@@ -45,8 +51,7 @@ class VectorSet {
     std::size_t text = 0;
     engine::RequestHandlePtr handle;
   };
-  VectorSet(const ServerContext& context, std::vector<std::vector<std::int32_t>> texts,
-            const engine::PoolingParams& pooling);
+  VectorSet(const ServerContext& context, std::vector<VectorText> texts, const engine::PoolingParams& pooling);
   void submit_more(engine::Engine& engine);
   void submit_more();
   void fail(engine::Error error);
@@ -57,7 +62,7 @@ class VectorSet {
   RequestLog& log_;
   const std::uint64_t generation_;  ///< of the loaded model: a later one has other vectors
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::vector<std::vector<std::int32_t>> texts_;
+  std::vector<VectorText> texts_;
   const engine::PoolingParams pooling_;
   std::int64_t n_tokens_ = 0;
   std::size_t n_submitted_ = 0;

@@ -389,6 +389,71 @@ class VectorsTest : public QObject {
     QTEST(QString::fromStdString(reply.json()["error"]["param"].get<std::string>()), "param");
   }
 
+  // ---- classifiers
+
+  void a_cross_encoder_scores_pairs() {
+    tests::FakeModel model;
+    model.labels = {.labels = {"LABEL_0"}, .activation = engine::LabelActivation::sigmoid};
+    fixture_->load(model);
+    const Json json = post("/score", {{"text_1", "ab"}, {"text_2", {"cde", "f"}}}).json();
+    // The scripted logit is the number of tokens: BOS and those of both texts.
+    QVERIFY(std::fabs(json["data"][0]["score"].get<double>() - 1 / (1 + std::exp(-6.0))) < 1e-6);
+    QCOMPARE(json["usage"]["prompt_tokens"], 6 + 4);
+    const std::vector<engine::GenerateRequest> submitted = fixture_->engine().submitted();
+    QCOMPARE(submitted.front().prompt_token_ids, (std::vector<std::int32_t>{256, 97, 98, 99, 100, 101}));
+    QVERIFY(submitted.front().pooling->second_begin == 3 && submitted.front().pooling->classifies);
+    const Json raw = post("/score", {{"text_1", "ab"}, {"text_2", "cde"}, {"use_activation", false}}).json();
+    QCOMPARE(raw["data"][0]["score"].get<double>(), 6.0);
+    const Json cut = post("/score", {{"text_1", "ab"}, {"text_2", "cdefgh"}, {"truncate_prompt_tokens", 5}}).json();
+    QCOMPARE(cut["usage"]["prompt_tokens"], 5);
+    const Json ranks = post("/rerank", {{"query", "a"}, {"documents", {"b", "bcd", "bc"}}}).json();
+    QCOMPARE(ranks["results"][0]["index"], 1);
+    QCOMPARE(ranks["results"][2]["index"], 0);
+    QCOMPARE(post("/rerank", {{"query", "a"}, {"documents", {"b"}}, {"max_tokens_per_doc", 2}}).status, 400);
+  }
+
+  void texts_are_classified() {
+    tests::FakeModel model;
+    model.labels = {.labels = {"even", "odd"}};
+    fixture_->load(model);
+    const Json json = post("/classify", {{"input", {"aaa", "bbbb"}}}).json();
+    QVERIFY(json["id"].get<std::string>().starts_with("classify-"));
+    QCOMPARE(json["data"][0]["label"], "odd");   // 97
+    QCOMPARE(json["data"][1]["label"], "even");  // 98
+    QCOMPARE(json["data"][0]["num_classes"], 2);
+    const std::vector<float> probs = floats(json["data"][0]["probs"]);
+    QVERIFY(std::fabs(probs[0] + probs[1] - 1) < 1e-6 && std::fabs(probs[1] - 1 / (1 + std::exp(-2.0))) < 1e-6);
+    QCOMPARE(floats(post("/classify", {{"input", "aaa"}, {"use_activation", false}}).json()["data"][0]["probs"]),
+             (std::vector<float>{1, 3}));
+    const HttpReply scored = post("/score", {{"text_1", "a"}, {"text_2", "b"}});
+    QCOMPARE(scored.status, 400);
+    VERIFY_HAS(scored.body, "/classify");
+  }
+
+  void a_model_without_classifier_gives_no_labels() {
+    const HttpReply reply = post("/classify", {{"input", "a"}});
+    QCOMPARE(reply.status, 400);
+    VERIFY_HAS(reply.body, "no classifier");
+  }
+
+  /// [CLS] first [SEP] second [SEP], and the logit of that.
+  void a_pair_is_encoded_as_bert_reads_it() {
+    const tests::EncoderFolder folder("bert-pair");
+    const ModelServer server(folder.path());
+    QVERIFY(server.loaded && server.started);
+    const Json json = server.post("/score", {{"text_1", "t5 t6"}, {"text_2", "t7"}, {"use_activation", false}}).json();
+    engine::GenerateRequest request;
+    request.prompt_token_ids = {2, 5, 6, 3, 7, 3};
+    request.pooling = engine::PoolingParams{.classifies = true, .second_begin = 4};
+    const auto handle = server.models->lease()->submit(std::move(request)).value();
+    engine::TokenEvent event;
+    QVERIFY(handle->wait(event, std::chrono::seconds(tests::kPatienceSeconds)));
+    QCOMPARE(static_cast<float>(json["data"][0]["score"].get<double>()), event.vector.front());
+    const HttpReply vectors = server.post("/v1/embeddings", {{"input", "t5"}});
+    QVERIFY(vectors.status >= 400);
+    VERIFY_HAS(vectors.body, "classifier");
+  }
+
   // ---- Ollama
 
   void ollama_has_its_own_form() {

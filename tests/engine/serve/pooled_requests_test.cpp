@@ -341,6 +341,63 @@ class PooledRequestsTest : public QObject {
     QVERIFY(!embedder.submit(pooled({5, 6})));
   }
 
+  void logits_are_those_of_transformers_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<int>("n_labels");
+    QTest::addRow("a pair, with token types") << "bert-pair" << 1;
+    QTest::addRow("labels, with a head of two layers") << "xlm-roberta-labels" << 3;
+  }
+  void logits_are_those_of_transformers() {
+    QFETCH(QString, name);
+    QFETCH(int, n_labels);
+    const EncoderFolder folder(name.toStdString());
+    const auto engine = load(folder.path());
+    QVERIFY(engine != nullptr && engine->model().labels && !engine->model().vectors && !engine->model().generates);
+    QCOMPARE(engine->model().labels->labels.size(), static_cast<std::size_t>(n_labels));
+    QCOMPARE(engine->model().labels->doubles_separator, n_labels == 3);
+    const Json answers = read_json_file(source_path("tests/fixtures/embeddings/" + name.toStdString() + "/reference.json"));
+    QCOMPARE(answers.size(), std::size_t{3});
+    for (const Json& answer : answers) {
+      const PoolingParams params{.classifies = true, .second_begin = answer.at("second_begin").get<std::int32_t>()};
+      const auto logits = ask(*engine, pooled(answer.at("ids").get<std::vector<std::int32_t>>(), params)).all.vector;
+      const auto want = answer.at("logits").get<std::vector<float>>();
+      QCOMPARE(logits.size(), want.size());
+      for (std::size_t i = 0; i < want.size(); ++i) QVERIFY(std::fabs(logits[i] - want[i]) <= 1e-4F);
+    }
+    QVERIFY(!engine->submit(pooled({5, 6})));  // it has no vectors
+    QVERIFY(!load(tiny_model_path())->submit(pooled({5, 6}, {.classifies = true})));
+  }
+
+  void labels_and_activations_are_read_from_the_config() {
+    const EncoderFolder labels("xlm-roberta-labels"), pair("bert-pair");
+    QCOMPARE(load(labels.path())->model().labels->labels,
+             (std::vector<std::string>{"contradiction", "neutral", "entailment"}));
+    QVERIFY(load(labels.path())->model().labels->activation == LabelActivation::softmax);
+    QVERIFY(load(pair.path())->model().labels->activation == LabelActivation::sigmoid);
+    Json config = read_json_file(pair.path() + "/config.json");
+    config["sentence_transformers"] = {{"activation_fn", "torch.nn.modules.linear.Identity"}};
+    pair.write("config.json", config.dump());
+    QVERIFY(load(pair.path())->model().labels->activation == LabelActivation::none);
+    config["sentence_transformers"]["activation_fn"] = "torch.nn.modules.activation.Tanh";
+    pair.write("config.json", config.dump());
+    EngineOptions options;
+    options.model = pair.path();
+    VERIFY_HAS(load_engine(options).error().message, "Tanh");
+  }
+
+  void activations_map_logits() {
+    std::vector<float> logits = {0, 0};
+    apply_activation(LabelActivation::softmax, logits);
+    QCOMPARE(logits, (std::vector<float>{0.5F, 0.5F}));
+    logits = {1000, 0};
+    apply_activation(LabelActivation::softmax, logits);
+    QCOMPARE(logits, (std::vector<float>{1, 0}));
+    apply_activation(LabelActivation::sigmoid, logits);
+    QCOMPARE(logits.back(), 0.5F);
+    apply_activation(LabelActivation::none, logits);
+    QCOMPARE(logits.back(), 0.5F);
+  }
+
   void matryoshka_is_read_from_the_config() {
     const EncoderFolder folder("bert");
     Json config = read_json_file(folder.path() + "/config.json");

@@ -47,7 +47,8 @@ engine::Result<http::Reply> answer_embed(const ServerContext& context, const htt
     head["prompt_eval_count"] = set.n_tokens();
     return with_member(head, "embeddings", vectors_text(set));
   };
-  return submit_texts(context, request, engine, std::move(texts), pooling, {write, error_body, std::move(warnings)});
+  return submit_texts(context, request, engine, single_texts(std::move(texts)), pooling,
+                      {write, error_body, std::move(warnings)});
 }
 
 /// The older route, with one text.
@@ -67,7 +68,8 @@ engine::Result<http::Reply> answer_embeddings(const ServerContext& context, cons
   const auto write = [head](const VectorSet& set) {
     return with_member(head, "embedding", number_list(set.vectors().front()));
   };
-  return submit_texts(context, request, engine, {std::move(ids)}, {}, {write, error_body, std::move(warnings)});
+  return submit_texts(context, request, engine, single_texts({std::move(ids)}), {},
+                      {write, error_body, std::move(warnings)});
 }
 
 }  // namespace lathe::app::ollama

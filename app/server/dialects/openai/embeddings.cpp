@@ -68,7 +68,8 @@ engine::Result<http::Reply> answer_vectors(const ServerContext& context, const h
     head["usage"] = usage_of(set);
     return with_member(head, "data", vectors_text(set, names, as_base64));
   };
-  return submit_texts(context, request, engine, std::move(texts), pooling, {write, error_body, std::move(warnings)});
+  return submit_texts(context, request, engine, single_texts(std::move(texts)), pooling,
+                      {write, error_body, std::move(warnings)});
 }
 
 }  // namespace

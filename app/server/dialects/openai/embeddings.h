@@ -15,6 +15,8 @@ engine::Result<http::Reply> answer_pooling(const ServerContext& context, const h
 engine::Result<http::Reply> answer_score(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_rerank(const ServerContext& context, const http::Request& request);
 
+engine::Result<http::Reply> answer_classify(const ServerContext& context, const http::Request& request);
+
 /// Returns the members that begin each answer: id, object, created, model.
 engine::OrderedJson answer_head(const ServerContext& context, engine::Engine& engine, std::string_view id_prefix);
 

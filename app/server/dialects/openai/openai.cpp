@@ -25,6 +25,7 @@ constexpr std::array kRoutes = {
     Route{"DELETE", "/v1/responses/*", answer_delete_response},
     Route{"POST", "/v1/embeddings", answer_embeddings},
     Route{"POST", "/pooling", answer_pooling},
+    Route{"POST", "/classify", answer_classify},
     Route{"POST", "/score", answer_score},
     Route{"POST", "/rerank", answer_rerank},
     Route{"POST", "/v2/rerank", answer_rerank},

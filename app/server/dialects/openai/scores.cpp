@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /score and POST /rerank: the cosine of two texts' vectors.
-// Source: vLLM's score API for models that give vectors; the rerank API of Jina and Cohere.
+// POST /score and POST /rerank: the score of a cross-encoder, or the cosine of two texts' vectors.
+// Source: vLLM's score API; the rerank API of Jina and Cohere.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "app/server/dialects/openai/embeddings.h"
@@ -16,7 +17,6 @@ namespace {
 using engine::ErrorCode;
 using engine::Json;
 using engine::OrderedJson;
-using Texts = std::vector<std::vector<std::int32_t>>;
 
 /// Cosine of the angle between two vectors of length 1.
 double cosine(const std::vector<float>& a, const std::vector<float>& b) {
@@ -55,29 +55,81 @@ engine::Result<std::vector<std::string>> read_strings(const Json* value, const s
 }
 
 engine::Result<void> append_texts(const TextInput& input, const std::vector<std::string>& strings, const std::string& name,
-                                  Texts& texts) {
+                                  std::vector<VectorText>& texts) {
   for (std::size_t i = 0; i < strings.size(); ++i) {
     LATHE_TRY(auto ids, input.encode(strings[i], strings.size() == 1 ? name : fmt::format("{}[{}]", name, i)));
-    texts.push_back(std::move(ids));
+    texts.push_back({.ids = std::move(ids)});
   }
   return {};
 }
 
-/// Scores have vectors of length 1, whatever the model says.
-constexpr engine::PoolingParams kUnitLength = {.normalises = true};
+/// Two lists of texts under the names that the request has for them; a single first text goes with each second one.
+struct TextPairs {
+  std::vector<std::string> first, second;
+  std::string first_name, second_name;
 
-OrderedJson ranked(const VectorSet& set, const std::vector<std::string>& documents, std::int64_t top_n,
-                   bool with_documents) {
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    order.emplace_back(cosine(set.vectors().front(), set.vectors()[i + 1]), i);
+  const std::string& first_of(std::size_t pair) const { return first[first.size() == 1 ? 0 : pair]; }
+};
+
+/// What the engine computes for pairs, and how a score is read from it.
+struct PairPlan {
+  std::vector<VectorText> texts;
+  engine::PoolingParams pooling;
+  std::function<double(const VectorSet& set, std::size_t pair)> score;
+};
+
+/// A cross-encoder reads both texts of a pair as one, and its classifier's logit is the score.
+engine::Result<PairPlan> plan_cross_encoder(const TextInput& input, const TextPairs& pairs, engine::LabelInfo labels,
+                                            bool use_activation) {
+  if (labels.labels.size() != 1) {
+    return engine::fail(
+        ErrorCode::invalid_argument,
+        fmt::format("the model's classifier has {} labels and gives no score; send the texts to POST /classify",
+                    labels.labels.size()),
+        "model");
   }
+  PairPlan plan{.texts = {}, .pooling = {.classifies = true}, .score = {}};
+  for (std::size_t i = 0; i < pairs.second.size(); ++i) {
+    LATHE_TRY(VectorText text, input.encode_pair(pairs.first_of(i), pairs.second[i], labels.doubles_separator,
+                                                 fmt::format("{}[{}]", pairs.second_name, i)));
+    plan.texts.push_back(std::move(text));
+  }
+  const auto activation = use_activation ? labels.activation : engine::LabelActivation::none;
+  plan.score = [activation](const VectorSet& set, std::size_t pair) {
+    std::vector<float> logits = set.vectors()[pair];
+    apply_activation(activation, logits);
+    return static_cast<double>(logits.front());
+  };
+  return plan;
+}
+
+/// A model that gives vectors scores a pair by their cosine. Each text is computed once.
+engine::Result<PairPlan> plan_vectors(const TextInput& first, const TextInput& second, const TextPairs& pairs) {
+  // Scores have vectors of length 1, whatever the model says.
+  PairPlan plan{.texts = {}, .pooling = {.normalises = true}, .score = {}};
+  LATHE_TRY_VOID(append_texts(first, pairs.first, pairs.first_name, plan.texts));
+  LATHE_TRY_VOID(append_texts(second, pairs.second, pairs.second_name, plan.texts));
+  plan.score = [n = pairs.first.size()](const VectorSet& set, std::size_t pair) {
+    return cosine(set.vectors()[n == 1 ? 0 : pair], set.vectors()[n + pair]);
+  };
+  return plan;
+}
+
+struct RankForm {
+  std::vector<std::string> documents;
+  std::int64_t top_n = 0;  ///< 0: all
+  bool with_documents = true;
+};
+
+OrderedJson ranked(const VectorSet& set, const PairPlan& plan, const RankForm& form) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < form.documents.size(); ++i) order.emplace_back(plan.score(set, i), i);
   std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (top_n > 0 && top_n < std::ssize(order)) order.resize(static_cast<std::size_t>(top_n));
+  if (form.top_n > 0 && form.top_n < std::ssize(order)) order.resize(static_cast<std::size_t>(form.top_n));
   OrderedJson results = OrderedJson::array();
   for (const auto& [score, index] : order) {
     OrderedJson result = {{"index", index}};
-    if (with_documents) result["document"] = {{"text", documents[index]}};
+    if (form.with_documents) result["document"] = {{"text", form.documents[index]}};
     result["relevance_score"] = score;
     results.push_back(std::move(result));
   }
@@ -90,37 +142,38 @@ OrderedJson ranked(const VectorSet& set, const std::vector<std::string>& documen
 engine::Result<http::Reply> answer_score(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body, vector_fields()));
   LATHE_TRY(const EngineLease engine, lease_engine(context));
+  const engine::LoadedModel& model = engine->embedder().model();
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_vector_model(body, context, *engine));
-  const TextRules rules = read_text_rules(body, engine->embedder().model());
-  const std::string second_name = body.has("documents") ? "documents" : "text_2";
-  const Json *one = body.any("text_1"), *two = body.any(second_name);
+  const TextRules rules = read_text_rules(body, model);
+  const bool use_activation = body.flag("use_activation").value_or(true);
+  const std::string second = body.has("documents") ? "documents" : "text_2";
+  TextPairs pairs{.first = {}, .second = {}, .first_name = body.path_of("text_1"), .second_name = body.path_of(second)};
+  const Json *one = body.any("text_1"), *two = body.any(second);
   LATHE_TRY(std::vector<FieldWarning> warnings, end_reading(context, body, given));
-  LATHE_TRY(const auto first, read_strings(one, body.path_of("text_1")));
-  LATHE_TRY(const auto second, read_strings(two, body.path_of(second_name)));
-  if (first.size() != 1 && first.size() != second.size()) {
+  LATHE_TRY(pairs.first, read_strings(one, pairs.first_name));
+  LATHE_TRY(pairs.second, read_strings(two, pairs.second_name));
+  if (pairs.first.size() != 1 && pairs.first.size() != pairs.second.size()) {
     return engine::fail(ErrorCode::invalid_argument,
-                        fmt::format("must be one text, or as many as {} has ({}); got {}", body.path_of(second_name),
-                                    second.size(), first.size()),
-                        body.path_of("text_1"));
+                        fmt::format("must be one text, or as many as {} has ({}); got {}", pairs.second_name,
+                                    pairs.second.size(), pairs.first.size()),
+                        pairs.first_name);
   }
   const TextInput input(engine->embedder(), rules);
-  Texts texts;
-  LATHE_TRY_VOID(append_texts(input, first, body.path_of("text_1"), texts));
-  LATHE_TRY_VOID(append_texts(input, second, body.path_of(second_name), texts));
+  LATHE_TRY(PairPlan plan, model.labels ? plan_cross_encoder(input, pairs, *model.labels, use_activation)
+                                        : plan_vectors(input, input, pairs));
   OrderedJson answer = answer_head(context, *engine, "score-");
   if (!warnings.empty()) answer[kWarningsMember] = warnings_json(warnings);
-  const auto write = [answer, n_first = first.size(), n = second.size()](const VectorSet& set) mutable {
-    OrderedJson data = OrderedJson::array();
+  const auto write = [answer, score = plan.score, n = pairs.second.size()](const VectorSet& set) mutable {
+    answer["data"] = OrderedJson::array();
     for (std::size_t i = 0; i < n; ++i) {
-      const double score = cosine(set.vectors()[n_first == 1 ? 0 : i], set.vectors()[n_first + i]);
-      data.push_back({{"index", i}, {"object", "score"}, {"score", score}});
+      answer["data"].push_back({{"index", i}, {"object", "score"}, {"score", score(set, i)}});
     }
-    answer["data"] = std::move(data);
     answer["usage"] = usage_of(set);
     return engine::dump_json(answer);
   };
-  return submit_texts(context, request, engine, std::move(texts), kUnitLength, {write, error_body, std::move(warnings)});
+  return submit_texts(context, request, engine, std::move(plan.texts), plan.pooling,
+                      {write, error_body, std::move(warnings)});
 }
 
 /// Orders documents by their score with the query.
@@ -134,28 +187,34 @@ engine::Result<http::Reply> answer_rerank(const ServerContext& context, const ht
   TextRules document_rules = rules;
   if (const auto most = body.integer("max_tokens_per_doc")) {
     if (*most < 1) body.refuse("max_tokens_per_doc", fmt::format("must be at least 1, got {}", *most));
+    if (model.labels)
+      body.refuse("max_tokens_per_doc", "is not supported by a model that reads pairs; send truncate_prompt_tokens");
     document_rules.most_tokens = std::min(*most, model.max_model_len);
   }
+  const bool use_activation = body.flag("use_activation").value_or(true);
   const std::optional<std::string> query = body.text("query");
   if (!query) body.refuse("query", "is missing");
   const Json* list = body.array("documents");
   if (list == nullptr) body.refuse("documents", "is missing");
-  const std::int64_t top_n = body.integer("top_n").value_or(0);
-  if (top_n < 0) body.refuse("top_n", fmt::format("must not be negative, got {}", top_n));
-  const bool with_documents = body.flag("return_documents").value_or(true);
+  RankForm form{.documents = {}, .top_n = body.integer("top_n").value_or(0)};
+  if (form.top_n < 0) body.refuse("top_n", fmt::format("must not be negative, got {}", form.top_n));
+  form.with_documents = body.flag("return_documents").value_or(true);
   LATHE_TRY(std::vector<FieldWarning> warnings, end_reading(context, body, given));
-  LATHE_TRY(const auto documents, read_strings(list, "documents"));
-  Texts texts;
-  LATHE_TRY_VOID(append_texts(TextInput(engine->embedder(), rules), {*query}, "query", texts));
-  LATHE_TRY_VOID(append_texts(TextInput(engine->embedder(), document_rules), documents, "documents", texts));
+  LATHE_TRY(form.documents, read_strings(list, "documents"));
+  const TextPairs pairs{.first = {*query}, .second = form.documents, .first_name = "query", .second_name = "documents"};
+  const TextInput input(engine->embedder(), rules);
+  LATHE_TRY(PairPlan plan, model.labels ? plan_cross_encoder(input, pairs, *model.labels, use_activation)
+                                        : plan_vectors(input, TextInput(engine->embedder(), document_rules), pairs));
+  std::vector<VectorText> texts = std::move(plan.texts);
   OrderedJson answer = {{"id", "rerank-" + context.ids.next()}, {"model", vector_model_name(context, *engine)}};
   if (!warnings.empty()) answer[kWarningsMember] = warnings_json(warnings);
-  const auto write = [answer, documents, top_n, with_documents](const VectorSet& set) mutable {
+  const engine::PoolingParams pooling = plan.pooling;
+  const auto write = [answer, form, plan = std::move(plan)](const VectorSet& set) mutable {
     answer["usage"] = usage_of(set);
-    answer["results"] = ranked(set, documents, top_n, with_documents);
+    answer["results"] = ranked(set, plan, form);
     return engine::dump_json(answer);
   };
-  return submit_texts(context, request, engine, std::move(texts), kUnitLength, {write, error_body, std::move(warnings)});
+  return submit_texts(context, request, engine, std::move(texts), pooling, {write, error_body, std::move(warnings)});
 }
 
 }  // namespace lathe::app::openai
