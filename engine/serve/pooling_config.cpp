@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kModulesFile = "modules.json";
 constexpr std::string_view kLimitsFile = "sentence_bert_config.json";
-constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kVectorConfigFile = "config.json";
 constexpr std::string_view kMatryoshkaDimensions = "matryoshka_dimensions";
 constexpr std::string_view kUsualPoolingFolder = "1_Pooling";
 constexpr std::int64_t kMaxModulesBytes = 1 << 20;
@@ -112,7 +112,7 @@ Result<std::vector<std::int64_t>> read_matryoshka_dimensions(const Json& config)
       });
   if (!is_list) {
     return fail(ErrorCode::model_refused, fmt::format("must be a list of numbers from 1 to {}", kMostDimensions),
-                fmt::format("{}: {}", kConfigFile, kMatryoshkaDimensions));
+                fmt::format("{}: {}", kVectorConfigFile, kMatryoshkaDimensions));
   }
   return found->get<std::vector<std::int64_t>>();
 }
@@ -138,7 +138,7 @@ Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usu
     LATHE_TRY(const Json json, folder.read_json(file));
     LATHE_TRY(config.pooling, read_pooling(json, file));
   }
-  LATHE_TRY(const Json model, folder.read_json_if_present(kConfigFile));
+  LATHE_TRY(const Json model, folder.read_json_if_present(kVectorConfigFile));
   config.is_matryoshka = is_true(model, "is_matryoshka") || model.contains(kMatryoshkaDimensions);
   LATHE_TRY(config.matryoshka_dimensions, read_matryoshka_dimensions(model));
   LATHE_TRY(const Json limits, folder.read_json_if_present(kLimitsFile));
