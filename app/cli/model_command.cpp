@@ -214,6 +214,9 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
   }
   if (!shape_.empty()) options.model = engine::shape_path(shape_);
   LATHE_TRY_VOID(open_workbench());
+  if (!options.embedding_model.empty()) {
+    LATHE_TRY(options.embedding_model, workbench_->library().resolve(options.embedding_model));
+  }
   if (options.model.empty()) options.model = otherwise;
   if (!options.model.empty()) {
     auto folder = workbench_->library().resolve(options.model);
