@@ -71,7 +71,7 @@ struct TextPairs {
   const std::string& first_of(std::size_t pair) const { return first[first.size() == 1 ? 0 : pair]; }
 };
 
-/// What the engine computes for pairs, and how a score is read from it.
+/// The texts that the engine computes for pairs, and the reader of a score.
 struct PairPlan {
   std::vector<VectorText> texts;
   engine::PoolingParams pooling;
