@@ -346,6 +346,7 @@ class PooledRequestsTest : public QObject {
     QTest::addColumn<int>("n_labels");
     QTest::addRow("a pair, with token types") << "bert-pair" << 1;
     QTest::addRow("labels, with a head of two layers") << "xlm-roberta-labels" << 3;
+    QTest::addRow("the last state of a decoder") << "qwen3-score" << 1;
   }
   void logits_are_those_of_transformers() {
     QFETCH(QString, name);
