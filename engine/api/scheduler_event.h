@@ -23,11 +23,11 @@ enum class SchedulerEventKind : std::uint8_t {
                         ///< after the first arrived
   chunked,              ///< n0 tokens this step, n1 budget, n2 decodes in the step, n3 tokens left
   paced,                ///< n0 tokens this step, so that n2 decodes wait at most n1 ms; n3 tokens left
-  prefilled,            ///< first token generated; n0 prompt tokens computed
+  prefilled,            ///< first token generated (n1: 0) or prompt pooled (n1: 1); n0 prompt tokens computed
   preempted,            ///< n0 computed tokens lost, n1 blocks used (all); the last admitted, request n2 of n3 running
   resumed,              ///< n0 tokens from the prefix cache, n1 tokens to compute again; n2 as n3 of admitted
   evicted,              ///< n0 cached blocks evicted for this request
-  finished,             ///< n0 tokens generated; n1: FinishReason, n2: StopCause
+  finished,             ///< n0 tokens generated; n1: FinishReason, n2: StopCause; n3: dimensions of the vector, if it is one
   cancelled,            ///< n0 tokens generated
   failed                ///< n0 tokens generated
 };

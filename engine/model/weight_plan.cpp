@@ -374,6 +374,8 @@ class WeightPlanner {
   }
 
   bool is_ignored(const std::string& name) const {
+    // Classifier reads these.
+    if (config_.has_classifier && (name.starts_with("classifier.") || name.starts_with("score."))) return true;
     return std::any_of(architecture_.ignored_suffixes.begin(), architecture_.ignored_suffixes.end(),
                        [&](std::string_view suffix) { return name.ends_with(suffix); });
   }

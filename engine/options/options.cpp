@@ -43,6 +43,9 @@ constexpr std::array kEngineFields = {
                 &EngineOptions::tokenizer},
     EngineField{{"served_model_name", load, text, "Name under which the model is served; empty: the folder's name."},
                 &EngineOptions::served_model_name},
+    EngineField{{"embedding_model", load, text,
+                 "Folder or file of a model that is loaded as well, for embeddings; empty: the served model gives them."},
+                &EngineOptions::embedding_model},
     EngineField{{"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, compute_dtype_choices},
                 &EngineOptions::dtype},
     EngineField{

@@ -38,6 +38,9 @@ struct StepOutput {
   /// [R]: for rows with BatchPlan::takes_best the token of the largest logit, the lowest one of equals; -1: a logit is NaN
   /// or +infinity, or none is above -infinity. Other rows are undefined. Empty: no row has one.
   std::span<const std::int32_t> best{};
+  /// [R, H] f32: for rows with BatchPlan::takes_state the hidden state after the final norm; of a model without a head the
+  /// pooled state of the row's text. Other rows are undefined. Without elements: no row has one.
+  kernels::TensorView states{};
 };
 
 /// Thread: the engine's.

@@ -31,10 +31,12 @@ bool snapshots_are_consistent(const BatchPlan& plan) {
 
 bool rows_are_consistent(const BatchPlan& plan) {
   const auto n_rows = at(plan.n_rows()), n_seqs = at(plan.n_seqs());
-  if (plan.positions.size() != n_rows || plan.rope_choices.size() != n_seqs) return false;
+  if (plan.positions.size() != n_rows || plan.token_types.size() != n_rows || plan.rope_choices.size() != n_seqs)
+    return false;
   if (plan.state_slots.size() != n_seqs || plan.n_padding.size() != n_seqs) return false;
   if (plan.state_sources.size() != n_seqs || !snapshots_are_consistent(plan)) return false;
   if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
+  if (!plan.takes_state.empty() && plan.takes_state.size() != plan.logit_rows.size()) return false;
   if (plan.query_start.size() != n_seqs + 1 || plan.query_start.front() != 0) return false;
   if (plan.query_start.back() != plan.n_rows()) return false;
   for (std::size_t i = 0; i < n_seqs; ++i) {
@@ -75,6 +77,7 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   LATHE_CHECK(shape.block_size > 0);
   plan_.token_ids.reserve(shape.max_rows);
   plan_.positions.reserve(shape.max_rows);
+  plan_.token_types.reserve(shape.max_rows);
   plan_.slots.reserve(shape.max_rows);
   plan_.query_start.reserve(shape.max_seqs + 1);
   plan_.context_len.reserve(shape.max_seqs);
@@ -86,6 +89,7 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   plan_.n_padding.reserve(shape.max_seqs);
   plan_.logit_rows.reserve(shape.max_logit_rows);
   plan_.takes_best.reserve(shape.max_logit_rows);
+  plan_.takes_state.reserve(shape.max_logit_rows);
   plan_.windows.resize(shape.n_windows);
   for (WindowRows& rows : plan_.windows) {
     rows.slots.reserve(shape.max_rows);
@@ -108,6 +112,10 @@ int BatchBuilder::add(const SequenceRows& rows) {
   plan_.token_ids.resize(n_rows, kPaddingToken);
   plan_.positions.resize(n_rows);
   std::iota(plan_.positions.begin() + first_row, plan_.positions.end(), rows.begin);
+  plan_.token_types.resize(n_rows);
+  for (int i = rows.second_begin > 0 ? std::max(rows.second_begin - rows.begin, 0) : rows.n_rows(); i < rows.n_rows(); ++i) {
+    plan_.token_types[at(first_row + i)] = 1;
+  }
   append_slots(rows.table, rows, plan_.slots);
   for (std::size_t i = 0; i < plan_.windows.size(); ++i) {
     append_slots(rows.table.windows[i], rows, plan_.windows[i].slots);
@@ -115,6 +123,7 @@ int BatchBuilder::add(const SequenceRows& rows) {
   for (int i = 0; i < rows.n_logits; ++i) {
     plan_.logit_rows.push_back(first_row + rows.first_logit + i);
     plan_.takes_best.push_back(rows.takes_best && i + 1 == rows.n_logits ? 1 : 0);
+    plan_.takes_state.push_back(rows.takes_state && i + 1 == rows.n_logits ? 1 : 0);
   }
   plan_.query_start.push_back(plan_.n_rows());
   plan_.context_len.push_back(rows.context_len());

@@ -21,6 +21,7 @@ struct WindowRows {
 struct BatchPlan {
   std::vector<std::int32_t> token_ids;        ///< [M]
   std::vector<std::int32_t> positions;        ///< [M]
+  std::vector<std::int32_t> token_types;      ///< [M], 1: a token of the second text of a pair; else 0
   std::vector<std::int32_t> slots;            ///< [M], block * block_size + offset where the row's K and V go
   std::vector<std::int32_t> query_start;      ///< [n_seqs + 1], first row of each sequence
   std::vector<std::int32_t> context_len;      ///< [n_seqs], tokens after this step
@@ -35,11 +36,14 @@ struct BatchPlan {
   std::vector<std::int32_t> logit_rows;    ///< [R], rows that need logits, ascending
   std::vector<std::uint8_t> takes_best{};  ///< [R], 1: only the best token of those logits is needed; empty: none
 
+  std::vector<std::uint8_t> takes_state{};  ///< [R], 1: the hidden state of the row is needed, and no logits; empty: none
+
   int n_rows() const { return static_cast<int>(token_ids.size()); }
   int n_seqs() const { return static_cast<int>(context_len.size()); }
   void clear() {
     token_ids.clear();
     positions.clear();
+    token_types.clear();
     slots.clear();
     query_start.clear();
     context_len.clear();
@@ -55,6 +59,7 @@ struct BatchPlan {
     }
     logit_rows.clear();
     takes_best.clear();
+    takes_state.clear();
     max_blocks = 0;
   }
 };

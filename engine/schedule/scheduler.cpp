@@ -414,6 +414,8 @@ void Scheduler::add_rows(PlannedSequence& entry) {
        .first_logit = last - entry.n_logits - begin,
        .n_logits = entry.n_logits,
        .takes_best = entry.samples && sequence.takes_best,
+       .takes_state = entry.samples && sequence.takes_state,
+       .second_begin = sequence.second_begin,
        .rope_choice = sequence.rope_choice});
 }
 

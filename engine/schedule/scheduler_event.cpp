@@ -109,6 +109,7 @@ std::string resumed(const Numbers& n) {
 std::string finished(const Numbers& n) {
   const auto reason = static_cast<FinishReason>(n[1]);
   if (reason == FinishReason::length) return fmt::format("Length: {}.", counted(n[0], "token"));
+  if (n[3] > 0) return fmt::format("Vector: {}.", counted(n[3], "dimension"));
   const auto cause = static_cast<StopCause>(n[2]);
   const char* what = cause == StopCause::eos ? "eos" : cause == StopCause::token ? "stop token" : "stop string";
   return fmt::format("Stop: {} after {}.", what, counted(n[0], "token"));
@@ -152,7 +153,8 @@ std::string sentence_of(const SchedulerEvent& event) {
     case SchedulerEventKind::batched: return batched(n);
     case SchedulerEventKind::chunked: return chunked(n);
     case SchedulerEventKind::paced: return paced(n);
-    case SchedulerEventKind::prefilled: return fmt::format("First token; {} computed.", counted(n[0], "prompt token"));
+    case SchedulerEventKind::prefilled:
+      return fmt::format("{}; {} computed.", n[1] == 0 ? "First token" : "Pooled", counted(n[0], "prompt token"));
     case SchedulerEventKind::preempted: return preempted(n);
     case SchedulerEventKind::resumed: return resumed(n);
     case SchedulerEventKind::evicted: return fmt::format("{} evicted for this request.", counted(n[0], "cached block"));

@@ -23,8 +23,10 @@ struct Sequence {
   std::string cache_salt;
   int n_prompt = 0;
   bool wants_prompt_logits = false;
-  bool takes_best = false;  ///< each token is the best one of its logits, which nothing else reads
-  int rope_choice = 0;      ///< index in RunnerLimits::rope_contexts; part of cache_salt, so that two choices share no block
+  bool takes_best = false;   ///< each token is the best one of its logits, which nothing else reads
+  bool takes_state = false;  ///< the last row's hidden state is the answer, and no token is generated
+  int second_begin = 0;      ///< index of the first token of the second text of a pair; 0: there is one text
+  int rope_choice = 0;  ///< index in RunnerLimits::rope_contexts; part of cache_salt, so that two choices share no block
   std::int64_t arrived_ns = 0;
 
   // ---- progress

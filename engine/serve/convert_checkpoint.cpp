@@ -43,6 +43,10 @@ class Conversion {
     LATHE_TRY(model_, open_model(options_.model, ModelUse::inspect));
     if (model_->folder.shape() != nullptr)
       return fail(ErrorCode::unsupported, "a shape has no files to convert", options_.model);
+    if (model_->config.has_classifier) {
+      return fail(ErrorCode::unsupported, "the files that are written have no place for the model's classifier",
+                  model_->folder.name());
+    }
     LATHE_TRY(backend_, open_backend(backend_choice(options_)));
     // A load splits and transposes kv_b_proj before rounding: rounding it in the layout of the files would give other
     // values.

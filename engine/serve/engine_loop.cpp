@@ -96,6 +96,7 @@ class EngineLoop final : public Engine {
   const LoadedModel& model() const override { return parts_.model; }
   const Tokenizer& tokenizer() const override { return *parts_.tokenizer; }
   const ChatTemplate* chat_template() const override { return parts_.chat_template.get(); }
+  Engine& embedder() override { return parts_.embedder != nullptr ? *parts_.embedder : *this; }
   Result<RequestHandlePtr> submit(GenerateRequest request) override;
   std::shared_ptr<const EngineSnapshot> snapshot() const override { return snapshot_.get(); }
   BlockWatch watch_blocks() override;
@@ -127,6 +128,7 @@ class EngineLoop final : public Engine {
   void fail_step(const Error& error);
   void fail_all(const Error& error);
   void take_token(Generation& generation);
+  void take_state(Generation& generation);
   void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
   void note_constraint(const Generation& generation);
@@ -194,6 +196,7 @@ bool EngineLoop::take_place() {
 }
 
 Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
+  LATHE_TRY_VOID(check_answer_kind(request, parts_.model));
   LATHE_TRY_VOID(check_request(request, limits_));
   if (const auto error = failure()) return tl::unexpected(*error);
   std::optional<ReadyConstraint> constraint;
@@ -227,6 +230,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
 
 void EngineLoop::shut_down(std::chrono::milliseconds grace) {
   mailbox_.close();
+  if (parts_.embedder != nullptr) parts_.embedder->shut_down(grace);
   std::unique_lock lock(end_mutex_);
   const auto has_ended = [this] { return has_ended_; };
   const auto patience = std::clamp(grace, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
@@ -343,7 +347,7 @@ void EngineLoop::commit() {
       continue;
     }
     scheduler_.commit(entry);
-    if (entry.samples) take_token(generation);
+    if (entry.samples) generation.pooling ? take_state(generation) : take_token(generation);
   }
 }
 
@@ -351,7 +355,7 @@ void EngineLoop::commit() {
 void EngineLoop::detokenize() {
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);
-    if (entry.samples && generation.finish != FinishReason::error) generation.add_text();
+    if (entry.samples && !generation.pooling && generation.finish != FinishReason::error) generation.add_text();
   }
 }
 
@@ -434,6 +438,16 @@ void EngineLoop::take_token(Generation& generation) {
   announce(generation);
 }
 
+void EngineLoop::take_state(Generation& generation) {
+  scheduler_.record(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached, 1}, now_ns_);
+  std::vector<float> vector = std::move(generation.pooled);
+  if (parts_.classifier) vector = parts_.classifier->logits(vector);
+  else finish_vector(*generation.pooling, *parts_.model.vectors, vector);
+  generation.accept_vector(std::move(vector), now_ns_);
+  metrics_.count_vector(generation);
+  announce(generation);
+}
+
 void EngineLoop::announce(Generation& generation) {
   if (!std::exchange(generation.has_news, true)) news_.push_back(&generation);
 }
@@ -446,7 +460,7 @@ void EngineLoop::note_end(const Generation& generation) {
                     : failed  ? SchedulerEventKind::failed
                               : SchedulerEventKind::finished,
                     {generation.n_output(), static_cast<std::int64_t>(generation.finish),
-                     static_cast<std::int64_t>(generation.stop_cause)},
+                     static_cast<std::int64_t>(generation.stop_cause), std::ssize(generation.delta.vector)},
                     now_ns_);
 }
 

@@ -115,7 +115,8 @@ class MemoryPlanner {
     limits().block_size = static_cast<int>(options_.block_size);
     limits().max_rows = static_cast<int>(rows);
     const std::int64_t logit_rows = std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes));
-    limits().max_logit_rows = config_.has_head ? static_cast<int>(logit_rows) : 0;
+    // Without a head these rows are those whose texts are pooled.
+    limits().max_logit_rows = static_cast<int>(config_.has_head ? logit_rows : std::min(rows, options_.max_num_seqs));
     limits().n_state_slots = config_.has_recurrent_layers() ? static_cast<int>(options_.max_num_seqs) : 0;
   }
 
@@ -314,7 +315,7 @@ class MemoryPlanner {
     const std::int64_t widest =
         std::max({config_.vocab_size, config_.intermediate_size,
                   config_.largest([this](const LayerConfig& layer) { return config_.q_size(layer); })});
-    const std::int64_t logits = plan_.limits.max_logit_rows * config_.vocab_size * kFloat;
+    const std::int64_t logits = config_.has_head ? plan_.limits.max_logit_rows * config_.vocab_size * kFloat : 0;
     return 2 * widest * config_.hidden_size * kFloat + logits + plan_.limits.n_blocks * kBytesOfBlock;
   }
 

@@ -37,6 +37,9 @@ struct FakeModel {
   std::optional<std::int64_t> default_max_tokens;                  ///< of generation_config.json
   std::optional<engine::MeasuredMemory> measured;                  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
   std::optional<engine::DeviceDivision> division;                  ///< of a device
+  bool generates = true;
+  std::optional<engine::LabelInfo> labels;  ///< of a classifier
+  std::optional<engine::VectorInfo> vectors = engine::VectorInfo{.n_dimensions = 4};
 };
 
 /// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.
@@ -86,6 +89,7 @@ class FakeEngine final : public engine::Engine {
   void admit();
   void step_all();
   bool step_one(Active& active);
+  void emit_vector(Active& active);
   void emit_first(Active& active, engine::TokenEvent& event) const;
   void emit_token(Active& active, engine::TokenEvent& event) const;
   void finish(Active& active, engine::TokenEvent event, engine::FinishReason reason);

@@ -99,7 +99,7 @@ void skip_translated(const RequestFields& body) {
 
 engine::Result<http::Reply> answer_messages(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const MessagesRequest read, read_request(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "msg_");
@@ -117,7 +117,7 @@ engine::Result<http::Reply> answer_messages(const ServerContext& context, const 
 /// Counts the tokens of the prompt, which need not fit into the context.
 engine::Result<http::Reply> answer_count_tokens(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const MessagesRequest read, read_request(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   LATHE_TRY(const std::vector<engine::TextSpan> spans,

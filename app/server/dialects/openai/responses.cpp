@@ -65,7 +65,7 @@ engine::Result<AnswerPlan> plan_response(const ServerContext& context, const eng
 
 engine::Result<std::shared_ptr<ResponseRun>> start_run(const ServerContext& context, const http::Request& request,
                                                        ReadResponse read) {
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   std::optional<RequestFields> body;
   LATHE_TRY(AnswerPlan plan, plan_response(context, *engine, read, body));
   skip_translated_fields(*body);
