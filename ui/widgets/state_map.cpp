@@ -83,6 +83,7 @@ void StateMap::paintEvent(QPaintEvent*) {
 }
 
 int StateMap::slot_at(const QPoint& point) const {
+  if (grid().pitch < kSmallestStatePitch) return -1;
   for (int i = 0; i + 1 < n_cells(); ++i) {
     if (cell_of_slot(i).contains(point)) return i;
   }

@@ -66,7 +66,7 @@ class SnapshotRuleTest : public QObject {
   void prompts_of_different_lengths_share_borders() {
     const Borders longer = borders_of({.n_tokens = 9000}, 0, 9000), shorter = borders_of({.n_tokens = 4300}, 0, 4300);
     QCOMPARE(shorter, (Borders{1024, 2048, 3072, 4096, 4288}));
-    QCOMPARE(longer, (Borders{4096, 8192, 8992}));
+    QCOMPARE(longer, (Borders{2048, 4096, 6144, 8192, 8992}));
   }
 
   void where_prompts_part_is_a_border() {

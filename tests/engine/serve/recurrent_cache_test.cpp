@@ -40,11 +40,11 @@ int vocab_of(const std::string& family) {
 }
 
 std::unique_ptr<engine::Engine> engine_of(const std::string& family, const std::string& isa, std::string_view policy,
-                                          int n_blocks, int n_snapshots = 0) {
+                                          int n_blocks, int n_snapshots = 0, int max_model_len = 0) {
   RunnerDriver driver(family_path(family), {.isa = isa,
                                             .block_size = kBlockSize,
                                             .n_blocks = n_blocks / 16,
-                                            .max_model_len = kContext,
+                                            .max_model_len = max_model_len,
                                             .n_snapshots = n_snapshots});
   engine::EngineParts parts;
   parts.model.options.policy = policy;
@@ -217,8 +217,8 @@ void RecurrentCacheTest::a_warm_cache_gives_the_bits_of_a_cold_one() {
   QFETCH(QString, isa);
   const std::string name = family.toStdString();
   const int vocab = vocab_of(name);
-  const auto warm = engine_of(name, isa.toStdString(), "paged", 256, 24),
-             cold = engine_of(name, isa.toStdString(), "paged", 256);
+  const auto warm = engine_of(name, isa.toStdString(), "paged", 256, 24, kContext),
+             cold = engine_of(name, isa.toStdString(), "paged", 256, 0, kContext);
   const auto prompt = random_prompt(5, 43, vocab);
   std::vector<std::vector<std::int32_t>> prompts = {prompt, prompt, joined(prompt, random_prompt(6, 9, vocab))};
   prompts.push_back(joined({prompt.begin(), prompt.begin() + 41}, random_prompt(7, 20, vocab)));
@@ -239,7 +239,7 @@ void RecurrentCacheTest::the_next_turn_computes_what_follows_the_nearest_snapsho
   for (const char* const name : kFamilies) {
     const int vocab = vocab_of(name);
     const std::string isa = kernels::cpu_isas().back();
-    const auto engine = engine_of(name, isa, "paged", 256, 24);
+    const auto engine = engine_of(name, isa, "paged", 256, 24, kContext);
     RunnerDriver alone(family_path(name), {.isa = isa, .max_model_len = kContext});
     const auto first = random_prompt(9, 30, vocab);
     const Answer answer = ask(*engine, request_of(9, 30, 70, vocab));
@@ -272,7 +272,7 @@ void RecurrentCacheTest::the_next_turn_computes_what_follows_the_nearest_snapsho
 void RecurrentCacheTest::prompts_that_begin_alike_share_a_snapshot() {
   const std::string name = kFamilies.front();
   const int vocab = vocab_of(name);
-  const auto engine = engine_of(name, kernels::cpu_isas().back(), "paged", 256, 24);
+  const auto engine = engine_of(name, kernels::cpu_isas().back(), "paged", 256, 24, kContext);
   const auto system = random_prompt(20, 61, vocab);
   std::vector<std::int64_t> n_cached;
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -286,7 +286,7 @@ void RecurrentCacheTest::prompts_that_begin_alike_share_a_snapshot() {
 void RecurrentCacheTest::snapshots_stay_within_their_number() {
   const std::string name = kFamilies.front();
   const int vocab = vocab_of(name);
-  const auto engine = engine_of(name, kernels::cpu_isas().back(), "paged", 256, 2);
+  const auto engine = engine_of(name, kernels::cpu_isas().back(), "paged", 256, 2, kContext);
   for (int round = 0; round < 2; ++round) {
     for (std::uint64_t seed = 40; seed < 44; ++seed) {
       // Four prompts in turn never find one of two snapshots; their blocks are there.
@@ -308,7 +308,7 @@ void RecurrentCacheTest::snapshots_stay_within_their_number() {
 void RecurrentCacheTest::a_preempted_request_continues_from_a_snapshot() {
   const std::string name = kFamilies.front(), isa = kernels::cpu_isas().back();
   const int vocab = vocab_of(name);
-  const auto engine = engine_of(name, isa, "paged", 64, 24);
+  const auto engine = engine_of(name, isa, "paged", 64, 24, kContext);
   RunnerDriver alone(family_path(name), {.isa = isa, .max_model_len = kContext});
   std::vector<engine::RequestHandlePtr> handles;
   for (std::uint64_t seed = 50; seed < 54; ++seed) handles.push_back(*engine->submit(request_of(seed, 41, 60, vocab)));
