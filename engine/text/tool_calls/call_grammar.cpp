@@ -71,7 +71,7 @@ class CallGrammarWriter {
     return tag_sequence(std::move(parts));
   }
 
-  /// What may precede calls: messages of gpt-oss, else blanks.
+  /// Messages of gpt-oss that may precede its calls; of other models blanks.
   OrderedJson leads() const {
     if (text_.lead.empty()) return writer_.blanks();
     return tag_repeat("star", writer_.expand(text_.lead, {.text = free_text()}));
