@@ -20,7 +20,7 @@ engine::Result<engine::OrderedJson> read_tools(RequestFields& body, std::string_
 /// and warnings, which are recorded in `body`.
 void check_function(const engine::Json& function, RequestFields& body, const std::string& path);
 
-/// What "tool_choice", "parallel_tool_calls" and strict tools ask of the answer.
+/// Demands of "tool_choice", "parallel_tool_calls" and strict tools on the answer.
 struct ToolDemand {
   bool may_call = false;        ///< the answer is read for calls
   bool is_constrained = false;  ///< `calls` is a constraint of the answer: forced calls, allowed or strict tools

@@ -13,13 +13,15 @@ namespace lathe::engine {
 namespace {
 
 /// Keywords of arguments that are written one by one; others hold for an object as a whole.
-constexpr std::array<std::string_view, 14> kValueKeywords = {"type",     "properties",  "required", "additionalProperties",
-                                                             "$defs",    "definitions", "title",    "description",
-                                                             "$schema",  "$id",         "$comment", "default",
-                                                             "examples", "strict"};
+constexpr std::array<std::string_view, 13> kValueKeywords = {"type",    "properties",  "required", "additionalProperties",
+                                                             "$defs",   "definitions", "title",    "description",
+                                                             "$schema", "$id",         "$comment", "default",
+                                                             "examples"};
 
 /// Keys of arguments that the schema does not name.
 constexpr const char* kFreeKey = "[A-Za-z_][A-Za-z0-9_]{0,39}";
+
+constexpr const char* kMustBeObject = "must be \"object\", as a call has named arguments";
 
 bool is_listed(const OrderedJson& list, const std::string& name) {
   return list.is_array() && std::find(list.begin(), list.end(), name) != list.end();
@@ -42,8 +44,7 @@ OrderedJson call_schema(const OrderedJson& function, bool follows_schema) {
 }
 
 std::optional<Error> schema_error_of(const OrderedJson& schema) {
-  if (schema.is_object() && schema.at("type") != "object")
-    return Error{ErrorCode::invalid_argument, "must be \"object\", as a call has named arguments", ".type"};
+  if (schema.is_object() && schema.at("type") != "object") return Error{ErrorCode::invalid_argument, kMustBeObject, ".type"};
   auto compiled = check_structured_outputs(dump_json(OrderedJson{{"json", schema}}));
   if (compiled) return std::nullopt;
   Error error = compiled.error();
@@ -57,6 +58,8 @@ Result<CallTextWriter::Parts> CallArguments::parts_of(const OrderedJson& functio
   const std::string& name = function.at("name").get_ref<const std::string&>();
   CallTextWriter::Parts parts{.name = name};
   const OrderedJson schema = call_schema(function, follows_schema);
+  if (!schema.is_object() || schema["type"] != "object")
+    return fail(ErrorCode::invalid_argument, kMustBeObject, path + ".parameters.type");
   if (text_.value.empty()) {
     parts.json = schema_format(schema);
     return parts;
@@ -67,6 +70,10 @@ Result<CallTextWriter::Parts> CallArguments::parts_of(const OrderedJson& functio
 }
 
 Result<void> CallArguments::check_keywords(const OrderedJson& schema, const std::string& path) const {
+  if (schema.contains("properties") && !schema["properties"].is_object())
+    return fail(ErrorCode::invalid_argument, "must be an object", path + ".properties");
+  if (schema.contains("required") && !schema["required"].is_array())
+    return fail(ErrorCode::invalid_argument, "must be a list of names", path + ".required");
   for (const auto& [keyword, value] : schema.items()) {
     const bool is_known = std::find(kValueKeywords.begin(), kValueKeywords.end(), keyword) != kValueKeywords.end();
     if (is_known || keyword.starts_with("x-")) continue;
@@ -108,10 +115,10 @@ OrderedJson CallArguments::value_of(const OrderedJson& key, OrderedJson schema, 
   }
   // A text goes on until the marker behind it, which is part of its format.
   const std::size_t end = std::min(behind.find('$'), behind.size());
-  OrderedJson texts = OrderedJson::array({{{"type", "json_schema"},
-                                           {"json_schema", std::move(schema)},
-                                           {"style", "text"},
-                                           {"close", writer_.spelled(behind.substr(0, end))}}});
+  OrderedJson texts = OrderedJson::array();
+  OrderedJson text = {{"type", "json_schema"}, {"json_schema", std::move(schema)}, {"style", "text"}};
+  text["close"] = writer_.spelled(behind.substr(0, end));
+  texts.push_back(std::move(text));
   if (bare.may_be_null) texts.push_back(tag_sequence({tag_text("null"), writer_.expand(behind.substr(0, end), {})}));
   parts.push_back(tag_choice(std::move(texts)));
   parts.push_back(writer_.expand(behind.substr(end), {}));

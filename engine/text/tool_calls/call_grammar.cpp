@@ -39,7 +39,7 @@ class CallGrammarWriter {
       if (!demand_.may_call(function.at("name").get<std::string>())) continue;
       LATHE_TRY_VOID(add_calls_of(function, fmt::format("tools[{}].function", i)));
     }
-    return demand_.is_required ? tag_sequence({leads(), writer_.blanks(), calls()}) : calls_or_content();
+    return demand_.is_required ? tag_sequence({leads(), calls()}) : calls_or_content();
   }
 
  private:
@@ -55,8 +55,8 @@ class CallGrammarWriter {
     }
     CallArguments arguments(format_, text_, writer_, types_);
     LATHE_TRY(const CallTextWriter::Parts parts, arguments.parts_of(function, demand_.follows_schema(function), path));
-    // A name that the other way has itself would be read as that way.
-    const bool is_ambiguous = text_.other_call.find(name) != std::string_view::npos;
+    // A name that the other way has itself, between two markers, would be read as that way.
+    const bool is_ambiguous = text_.other_call.find(fmt::format(">{}<", name)) != std::string_view::npos;
     if (!is_ambiguous) one_call_.push_back(writer_.expand(text_.call, parts));
     if (!text_.other_call.empty()) one_call_.push_back(writer_.expand(text_.other_call, parts));
     return {};
@@ -71,8 +71,9 @@ class CallGrammarWriter {
     return tag_sequence(std::move(parts));
   }
 
+  /// Messages of gpt-oss that may precede its calls; of other models blanks.
   OrderedJson leads() const {
-    if (text_.lead.empty()) return tag_text("");
+    if (text_.lead.empty()) return writer_.blanks();
     return tag_repeat("star", writer_.expand(text_.lead, {.text = free_text()}));
   }
 
@@ -82,8 +83,7 @@ class CallGrammarWriter {
       const OrderedJson answer = writer_.expand(text_.content, {.text = content});
       return tag_sequence({leads(), tag_choice(OrderedJson::array({calls(), answer}))});
     }
-    if (!demand_.content.is_null())
-      return tag_choice(OrderedJson::array({tag_sequence({writer_.blanks(), calls()}), content}));
+    if (!demand_.content.is_null()) return tag_choice(OrderedJson::array({tag_sequence({leads(), calls()}), content}));
     if (!format_.bare.empty()) return bare_calls_or_text();
     const OrderedJson next = tag_sequence({calls(), free_text()});
     return tag_sequence({free_text(), tag_repeat(demand_.is_parallel ? "star" : "optional", next)});
@@ -93,7 +93,7 @@ class CallGrammarWriter {
   OrderedJson bare_calls_or_text() const {
     const OrderedJson begin = {{"type", "regex"}, {"pattern", "[ \\n\\r\\t]*[^ \\n\\r\\t{\\[]"}};
     const OrderedJson text = tag_repeat("optional", tag_sequence({begin, free_text()}));
-    return tag_choice(OrderedJson::array({tag_sequence({writer_.blanks(), calls()}), text}));
+    return tag_choice(OrderedJson::array({tag_sequence({leads(), calls()}), text}));
   }
 
   /// Any text without the markers that begin calls.

@@ -26,7 +26,7 @@ class CallTextWriter {
   /// Requires: the markers outlive this object.
   explicit CallTextWriter(std::span<const AnswerMarker> markers) : markers_(markers) {}
 
-  /// What the places of a text become. Null: the text has no such place.
+  /// Formats that take the places of a text. Null: the text has no such place.
   struct Parts {
     std::string_view name{}, key{};
     OrderedJson json{}, values{}, value{}, text{};
@@ -35,7 +35,7 @@ class CallTextWriter {
   OrderedJson expand(std::string_view text, const Parts& parts) const;
   /// Texts and ids of tokens, one after the other.
   OrderedJson spelled(std::string_view text) const;
-  OrderedJson blanks() const;  ///< those of $_
+  OrderedJson blanks() const;  ///< the format of $_
   bool is_token(std::string_view marker) const { return token_at(marker) != nullptr; }
 
  private:

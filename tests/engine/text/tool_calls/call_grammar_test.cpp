@@ -204,7 +204,8 @@ void CallGrammarTest::forced_calls_are_read_back_data() {
   QTest::addColumn<bool>("has_tokens");
   for (const std::string_view format : tool_call_format_names()) {
     const QString name = QString::fromUtf8(format.data(), static_cast<qsizetype>(format.size()));
-    QTest::addRow("%s, spelled", qPrintable(name)) << name << false;
+    // Markers of gpt-oss are always tokens: a spelled one behind a backtick of the reasoning is text.
+    if (format != "openai") QTest::addRow("%s, spelled", qPrintable(name)) << name << false;
     if (!tokens_of_format(std::string(format)).empty()) QTest::addRow("%s, tokens", qPrintable(name)) << name << true;
   }
 }
@@ -269,8 +270,9 @@ void CallGrammarTest::strict_calls_are_read_back() {
     }
   }
   QVERIFY(n_texts > 0);
-  // Without tokens no random text spells the marker of a call.
-  QVERIFY(n_calls > 0 || !has_tokens);
+  // Without tokens no random text spells the marker of a call, and few begin as a call without a marker does.
+  const bool is_bare = format == "pythonic" || format == "llama3_json";
+  QVERIFY(n_calls > 0 || !has_tokens || is_bare);
 }
 
 CallDemand demand_of(const char* name, const char* parameters) {
@@ -284,6 +286,9 @@ void CallGrammarTest::a_name_that_a_format_cannot_write_is_refused() {
   QVERIFY(Answers("qwen3_coder", true).demand(demand).starts_with("tools[0].function.name: the call format qwen3_coder"));
   const CallDemand keyed = demand_of("f", R"({"properties": {"a>b": {}}})");
   QCOMPARE(Answers("mistral", true).demand(keyed), std::string());
+  QVERIFY(Answers("glm45", true)
+              .demand(demand_of("f", R"({"type": "array"})"))
+              .starts_with("tools[0].function.parameters.type: "));
   QVERIFY(Answers("glm45", true).demand(keyed).starts_with("tools[0].function.parameters.properties.a>b: "));
 }
 
