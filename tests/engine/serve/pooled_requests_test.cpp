@@ -363,7 +363,10 @@ class PooledRequestsTest : public QObject {
       const auto logits = ask(*engine, pooled(answer.at("ids").get<std::vector<std::int32_t>>(), params)).all.vector;
       const auto want = answer.at("logits").get<std::vector<float>>();
       QCOMPARE(logits.size(), want.size());
-      for (std::size_t i = 0; i < want.size(); ++i) QVERIFY(std::fabs(logits[i] - want[i]) <= 1e-4F);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        const float error = std::fabs(logits[i] - want[i]);
+        QVERIFY2(error <= 1e-4F, qPrintable(QString("%1 differs from %2").arg(logits[i]).arg(want[i])));
+      }
     }
     QVERIFY(!engine->submit(pooled({5, 6})));  // it has no vectors
     QVERIFY(!load(tiny_model_path())->submit(pooled({5, 6}, {.classifies = true})));
