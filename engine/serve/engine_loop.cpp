@@ -19,6 +19,7 @@
 #include "engine/serve/engine_snapshot.h"
 #include "engine/serve/event_ring.h"
 #include "engine/serve/generation.h"
+#include "engine/serve/place_guard.h"
 #include "engine/serve/request_check.h"
 #include "engine/serve/step_sampler.h"
 #include "kernels/api/check.h"
@@ -77,15 +78,6 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   chosen.max_seq_tokens = of_requests.context();
   return chosen;
 }
-
-/// Holds one of the slots for unfinished requests; the destructor frees it unless the request was handed over (is_kept).
-struct PlaceGuard {
-  std::atomic<std::int64_t>& n_unfinished;
-  bool is_kept = false;
-  ~PlaceGuard() {
-    if (!is_kept) n_unfinished.fetch_sub(1);
-  }
-};
 
 /// Invariant: `living_` owns each Generation from receive() to the emit() of its last event.
 class EngineLoop final : public Engine {

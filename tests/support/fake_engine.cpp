@@ -5,6 +5,7 @@
 
 #include "engine/api/structured_outputs.h"
 #include "kernels/api/check.h"
+#include "tests/support/fake_states.h"
 #include "tests/support/patience.h"
 #include "tests/support/whole_characters.h"
 
@@ -259,24 +260,7 @@ std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
     const int n_used = std::min(n, snapshot->n_running);
     snapshot->windows = {{.window = 512, .n_blocks = n, .n_blocks_used = n_used, .n_blocks_free = n - n_used}};
   }
-  if (const int n = fake_.n_snapshots; n > 0) {
-    snapshot->states = {.n_slots = 4,
-                        .n_slots_used = std::min(4, snapshot->n_running),
-                        .n_snapshots = n,
-                        .n_snapshots_held = 1,
-                        .slot_bytes = 1000,
-                        .n_snapshots_taken = 3,
-                        .n_snapshot_hits = 2,
-                        .n_snapshots_evicted = 2};
-    if (n_block_watches() > 0) {
-      snapshot->states.slot_states.resize(static_cast<std::size_t>(4 + n));
-      for (int i = 0; i < snapshot->states.n_slots_used; ++i) {
-        const engine::ActiveRequest& row = snapshot->requests[static_cast<std::size_t>(i)];
-        snapshot->states.slot_states[static_cast<std::size_t>(i)] = {.owner = row.id, .n_tokens = row.n_computed};
-      }
-      snapshot->states.slot_states[4].n_tokens = 96;
-    }
-  }
+  if (fake_.n_snapshots > 0) snapshot->states = fake_states(fake_.n_snapshots, *snapshot, n_block_watches() > 0);
   snapshot->step_decode_tokens = snapshot->n_running;
   snapshot->step_padding_tokens = step_ > 0 ? fake_.n_padding : 0;
   snapshot->counters = counters_;

@@ -44,6 +44,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   const std::int64_t longest = model->config.max_position_embeddings;
   const std::int64_t max_model_len = choice.max_model_len > 0 ? choice.max_model_len : longest;
   engine::StoredWeights stored = choice.dtype;
+  stored.per_layer_table = model->plan.stored.per_layer_table;
   if (choice.as_stored) {
     stored.matrices = model->plan.stored.matrices;
     stored.experts = model->plan.stored.experts;
