@@ -2,6 +2,7 @@
 #include "app/server/generate/tool_fields.h"
 
 #include "app/log/printable.h"
+#include "app/server/request_body.h"
 
 namespace lathe::app {
 namespace {
@@ -10,6 +11,9 @@ using engine::Json;
 using engine::OrderedJson;
 
 constexpr std::size_t kMaxTools = 128;  // OpenAI's limit
+
+// Members of tools that change no answer.
+constexpr KnownField kToolFields[] = {{.name = "cache_control", .fate = FieldFate::harmless}};
 
 /// Warns of "strict" instead of refusing it: OpenAI's libraries send it unasked.
 void warn_of_strict(RequestFields& part) {
@@ -26,6 +30,7 @@ void check_tool(const Json& tool, RequestFields& body, const std::string& path) 
   const Json* function = reader.object("function");
   if (function == nullptr) reader.refuse("function", "is missing");
   warn_of_strict(reader);
+  warn_of_unread_fields(reader, kToolFields);
   body.take_over(reader);
   if (function != nullptr) check_function(*function, body, reader.path_of("function"));
 }
@@ -38,6 +43,7 @@ void check_function(const Json& function, RequestFields& body, const std::string
   reader.text("description");
   reader.object("parameters");
   warn_of_strict(reader);
+  warn_of_unread_fields(reader, kToolFields);
   body.take_over(reader);
 }
 
