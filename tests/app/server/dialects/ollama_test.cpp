@@ -206,7 +206,8 @@ class OllamaTest : public QObject {
     const Json json =
         post("/api/chat", tests::chat_body("Hi", {{"stream", false}, {"options", {{"num_predict", 1}}}})).json();
     QCOMPARE(json["eval_count"], 1);
-    for (const char* name : {"eval_duration", "prompt_eval_duration", "total_duration"}) QVERIFY2(json[name] >= 1, name);
+    for (const char* name : {"eval_duration", "prompt_eval_duration", "total_duration"})
+      QVERIFY2(json[name].get<std::int64_t>() >= 1, name);
   }
 
   void the_model_is_described() {
