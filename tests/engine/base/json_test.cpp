@@ -19,6 +19,7 @@ using lathe::engine::OrderedJson;
 using lathe::engine::parse_json;
 using lathe::engine::parse_ordered_json;
 using lathe::engine::parse_python_json;
+using lathe::engine::parse_python_ordered_json;
 
 namespace {
 
