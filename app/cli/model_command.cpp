@@ -63,6 +63,8 @@ std::string loaded_line(const engine::LoadedModel& model) {
                      model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "", memory_text(model));
 }
 
+std::string embedder_line(const engine::LoadedModel& model) { return "For embeddings: " + loaded_line(model); }
+
 }  // namespace
 
 std::string weights_text(const engine::LoadedModel& model) {
@@ -220,6 +222,9 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
   }
   if (!shape_.empty()) options.model = engine::shape_path(shape_);
   LATHE_TRY_VOID(open_workbench());
+  if (!options.embedding_model.empty()) {
+    LATHE_TRY(options.embedding_model, workbench_->library().resolve(options.embedding_model));
+  }
   if (options.model.empty()) options.model = otherwise;
   if (!options.model.empty()) {
     auto folder = workbench_->library().resolve(options.model);
@@ -267,6 +272,11 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   LATHE_TRY_VOID(models.wait());
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
+  engine::Engine& embedder = engine->embedder();
+  if (&embedder != &*engine) {
+    print_note(embedder_line(embedder.model()));
+    for (const std::string& warning : embedder.model().info.warnings) print_note("Warning: " + printable(warning));
+  }
   print_note(loaded_line(engine->model()));
   if (engine->model().division) print_note("Memory: " + text_of(*engine->model().division));
   for (const std::string& warning : engine->model().info.warnings) print_note("Warning: " + printable(warning));

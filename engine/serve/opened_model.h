@@ -32,6 +32,7 @@ struct OpenedModel {
 enum class ModelUse : std::uint8_t {
   inspect,
   generate,  ///< needs a head
+  serve,     ///< generates text if the model has a head, and gives vectors
   embed      ///< leaves the head in the files
 };
 

@@ -64,7 +64,8 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
                                     .max_rows = choice.max_rows,
                                     .max_logit_rows = choice.max_rows,
                                     .windows = choice.windows,
-                                    .n_state_slots = model->config.has_recurrent_layers() ? kMaxSequences : 0};
+                                    .n_state_slots = model->config.has_recurrent_layers() ? kMaxSequences : 0,
+                                    .n_snapshots = choice.n_snapshots};
   auto runner = engine::ModelRunner::create(std::move(backend), std::move(*decoder), choice.dtype, limits);
   LATHE_CHECK(runner.has_value());
   runner_ = std::move(*runner);

@@ -73,4 +73,17 @@ OrderedJson nest_tools(RequestFields& body, const OrderedJson& ordered, const Fl
   return nested.empty() ? OrderedJson(nullptr) : nested;
 }
 
+void name_flat_tools(RequestBody& given, const Json& original, const FlatToolForm& form) {
+  const auto tools = original.find("tools");
+  if (tools == original.end() || !tools->is_array()) return;
+  std::size_t n_nested = 0;
+  for (std::size_t i = 0; i < tools->size(); ++i) {
+    if (!(*tools)[i].is_object() || is_left_out((*tools)[i], form)) continue;
+    const std::string nested = "tools[" + std::to_string(n_nested++) + "].function",
+                      flat = "tools[" + std::to_string(i) + "]";
+    given.name_inside(nested + ".parameters", flat + "." + std::string(form.schema));
+    given.name_inside(nested, flat);
+  }
+}
+
 }  // namespace lathe::app

@@ -22,6 +22,13 @@ class ArgumentTypes {
   /// that value. Otherwise the text is read as JSON (or Python's True, False, None) if it is valid JSON.
   std::string json_of(std::string_view tool, std::string_view argument, std::string_view text) const;
 
+  /// How json_of() reads the bare text of an argument.
+  struct BareText {
+    bool may_be_text = false;  ///< the schema allows texts, so bare text is one
+    bool may_be_null = false;  ///< but for "null"
+  };
+  BareText bare_text_of(std::string_view tool, std::string_view argument) const;
+
   /// Returns whether some tool's name begins with `beginning`. True if the request has no tools.
   bool may_name_tool(std::string_view beginning) const;
 

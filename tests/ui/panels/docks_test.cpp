@@ -13,6 +13,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/kv_map.h"
 #include "ui/widgets/live_chart.h"
+#include "ui/widgets/state_map.h"
 #include "ui/widgets/why_list.h"
 
 namespace docks_test {
@@ -38,6 +39,7 @@ class DocksTest : public QObject {
   void blocks_are_watched_only_while_the_kv_dock_is_seen();
   void docks_that_nobody_sees_compute_nothing();
   void layers_with_a_window_have_blocks_of_their_own();
+  void recurrent_layers_have_a_row_of_states();
   void F9_freezes_the_kv_map();
   void without_a_model_the_kv_dock_says_so();
   void what_is_reserved_and_empty_is_said_and_shown();
@@ -74,7 +76,7 @@ class DocksTest : public QObject {
     QTRY_VERIFY(fixture->writer().stream() != nullptr);
   }
   /// The window anew, with another engine.
-  void reload(int FakeModel::* setting, int value) {
+  void reload(int FakeModel::*setting, int value) {
     FakeLoad load;
     load.model.*setting = value;
     open(std::move(load));
@@ -263,6 +265,22 @@ void DocksTest::layers_with_a_window_have_blocks_of_their_own() {
   QTRY_VERIFY2(counts->text().endsWith("window 512: <b>0</b> of <b>24</b>"), qPrintable(counts->text()));
   hold_a_request();
   QTRY_VERIFY2(counts->text().endsWith("window 512: <b>1</b> of <b>24</b>"), qPrintable(counts->text()));
+  end_it();
+}
+
+void DocksTest::recurrent_layers_have_a_row_of_states() {
+  fixture->show_panel("kv");
+  auto* states = fixture->find<ui::StateMap>("kv.states");
+  QVERIFY(!states->isVisible());
+  reload(&FakeModel::n_snapshots, 6);
+  fixture->show_panel("kv");
+  auto* counts = fixture->find<QLabel>("kv.counts");
+  QTRY_VERIFY2(counts->text().endsWith("states <b>0</b> of <b>4</b>, snapshots <b>1</b> of <b>6</b>"),
+               qPrintable(counts->text()));
+  QTRY_VERIFY(states->isVisible());
+  hold_a_request();
+  QTRY_VERIFY2(states->text_for(0).startsWith("State 0: request "), qPrintable(states->text_for(0)));
+  QCOMPARE(states->text_for(4), QString("Snapshot 0: state after 96 tokens"));
   end_it();
 }
 

@@ -40,6 +40,7 @@ void translate_tool_choice(RequestFields& reader, RequestBody& given) {
   else inner.refuse("type", "must be \"auto\", \"any\", \"tool\" or \"none\", got \"" + printable(type, 40) + "\"");
   reader.take_over(inner);
   if (!reader.failed()) given.set("tool_choice", std::move(translated), "tool_choice");
+  given.name_inside("tool_choice.function.name", "tool_choice.name");
 }
 
 /// Translates {"type": "json_schema", "schema"} to OpenAI's "response_format". `ordered`: the same with its keys in their
@@ -93,6 +94,7 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
   translate_output_config(reader, ordered, request.given);
   LATHE_TRY_VOID(reader.verdict());
   request.given.set("tools", Json(request.tools), "tools");
+  name_flat_tools(request.given, original.fields(), kToolForm);
   LATHE_TRY(request.messages, read_message_blocks(reader, ordered));
   if (is_prefilled(request.messages)) request.given.set("continue_final_message", true, "messages");
   request.given.warn(reader.warnings());
@@ -108,13 +110,14 @@ void skip_translated(const RequestFields& body) {
 
 engine::Result<http::Reply> answer_messages(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const MessagesRequest read, read_request(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "msg_");
   plan.fields.structured = read_structured_fields(body, read.given);
   refuse_unserved_fields(body, {}, request_fields());
-  LATHE_TRY_VOID(plan_chat(body, read.tools, reader_of(read.messages), *engine, plan));
+  const auto planned = plan_chat(body, read.tools, reader_of(read.messages), *engine, plan);
+  if (!planned) return tl::unexpected(read.given.in_given_names(planned.error()));
   skip_translated(body);
   warn_of_unread_fields(body, request_fields());
   LATHE_TRY(auto set, submit_plan(context, request, *engine, plan, body, read.given));
@@ -125,7 +128,7 @@ engine::Result<http::Reply> answer_messages(const ServerContext& context, const 
 /// Counts the tokens of the prompt, which need not fit into the context.
 engine::Result<http::Reply> answer_count_tokens(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const MessagesRequest read, read_request(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   LATHE_TRY(const std::vector<engine::TextSpan> spans,

@@ -113,7 +113,7 @@ engine::Result<void> plan_text(const std::string& prompt, const std::optional<st
 /// A request without messages only asks for the model to be loaded or unloaded.
 engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, read_body(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_tagged_model(body, context, engine->model()));
   AnswerPlan plan = read_plan(body, given, context, engine->model());
@@ -127,7 +127,7 @@ engine::Result<http::Reply> answer_chat(const ServerContext& context, const http
 /// A prompt is the message of a user, after "system" as the system message; a raw one is the whole text.
 engine::Result<http::Reply> answer_generate(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, read_body(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_tagged_model(body, context, engine->model()));
   AnswerPlan plan = read_plan(body, given, context, engine->model());
