@@ -143,6 +143,14 @@ std::string nearest_flag(const CLI::App& parser) {
   return near.empty() ? std::string() : fmt::format("; did you mean --{}?", near);
 }
 
+/// The message of a problem; of unknown arguments the parser's own has them in reverse.
+std::string message_of(const CLI::App& parser, const CLI::ParseError& problem) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr) return problem.what();
+  const std::vector<std::string> unknown = parser.remaining();
+  return fmt::format("{} not expected: {}", unknown.size() == 1 ? "this argument is" : "these arguments are",
+                     fmt::join(unknown, " "));
+}
+
 std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal) {
   try {
     parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -152,7 +160,7 @@ std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& argum
     return kExitDone;
   } catch (const CLI::ParseError& problem) {
     terminal.err << fmt::format("{0}: error: {1}{2} ('{0} --help' lists the options)\n", parser.get_name(),
-                                printable(problem.what(), 512), nearest_flag(parser));
+                                printable(message_of(parser, problem), 512), nearest_flag(parser));
     return kExitUsage;
   }
 }

@@ -76,6 +76,8 @@ struct Dialect {
   std::string_view request_id_field = {};
   /// Errors of unknown paths that begin with it have this dialect's format; empty: none has.
   std::string_view path_prefix = {};
+  /// Bodies are read as JSON whatever Content-Type says, as the protocol's own server does.
+  bool any_media_type = false;
 };
 
 /// All dialects. An error outside of every dialect has the format of the first.

@@ -75,7 +75,10 @@ engine::Result<EngineLease> lease_generator(const ServerContext& context) {
 
 std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given) {
   std::vector<FieldWarning> all = given.warnings();
-  all.insert(all.end(), body.warnings().begin(), body.warnings().end());
+  for (FieldWarning warning : body.warnings()) {
+    warning.field = given.in_given_names({{}, {}, std::move(warning.field)}).where;
+    all.push_back(std::move(warning));
+  }
   context.warned.write(context.log, all);
   return all;
 }

@@ -45,6 +45,7 @@ struct LoadedModel {
   MemoryUse memory;                        ///< sizes of the buffers
   std::optional<MeasuredMemory> measured;  ///< none: the system reports no memory use
   std::optional<DeviceDivision> division;  ///< none: the KV cache was not sized by gpu_memory_utilization
+  std::string chat_template_error{};  ///< why the checkpoint's chat template is not used; empty: it is, or there is none
   double load_ms = 0;
   PackedCacheUse packed_cache = PackedCacheUse::none;
   SamplingParams default_sampling;  ///< defaults, overridden by generation_config.json
@@ -64,6 +65,11 @@ struct LoadedModel {
     const bool are_kept = options.quantization == "none" && options.dtype == "auto" && !info.kept_quantization().empty();
     return are_kept ? info.kept_quantization() : options.quantization;
   }
+  /// Why the model cannot chat. Requires: Engine::chat_template() is null.
+  std::string no_chat_text() const {
+    if (chat_template_error.empty()) return "this model has no chat template";
+    return "this model's chat template cannot be used: " + chat_template_error;
+  }
 };
 
 /// A watch on KV blocks (Engine::watch_blocks); null watches nothing. Thread: any thread may release it, and it may outlive
@@ -76,7 +82,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual const LoadedModel& model() const = 0;
   virtual const Tokenizer& tokenizer() const = 0;
-  virtual const ChatTemplate* chat_template() const = 0;  ///< null: the checkpoint has none
+  virtual const ChatTemplate* chat_template() const = 0;  ///< null: LoadedModel::no_chat_text() says why
   /// The engine that answers requests with pooling: that of options.embedding_model, or this one.
   virtual Engine& embedder() { return *this; }
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <new>
 #include <type_traits>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/api/python_json.h"
@@ -46,11 +46,18 @@ class CountingCursor {
   const char** reached_;
 };
 
+/// Departures from JSON that a parser allows.
+struct JsonLeniency {
+  bool takes_non_finite = false;  ///< the text went through with_finite_spellings()
+  bool takes_tags = false;        ///< an object with the one key "__float__" is a number
+  bool last_key_wins = false;     ///< for ordered JSON: a repeated key is no error
+};
+
 /// Builds the value from parser events; stops at the first broken limit or repeated key.
 template <class AnyJson>
 class LimitedBuilder {
  public:
-  LimitedBuilder(const JsonLimits& limits, bool takes_non_finite) : limits_(limits), takes_non_finite_(takes_non_finite) {}
+  LimitedBuilder(const JsonLimits& limits, const JsonLeniency& leniency) : limits_(limits), leniency_(leniency) {}
 
   // SAX interface of nlohmann, which defines these names and signatures.
   bool null() { return add(AnyJson()) != nullptr; }
@@ -58,7 +65,7 @@ class LimitedBuilder {
   bool number_integer(typename AnyJson::number_integer_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_unsigned(typename AnyJson::number_unsigned_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_float(typename AnyJson::number_float_t value, const std::string& token) {
-    return add(AnyJson(takes_non_finite_ ? non_finite_of(token).value_or(value) : value)) != nullptr;
+    return add(AnyJson(leniency_.takes_non_finite ? non_finite_of(token).value_or(value) : value)) != nullptr;
   }
   bool string(std::string& value) { return add(AnyJson(std::move(value))) != nullptr; }
   bool binary(typename AnyJson::binary_t&) { return refuse("binary data is not JSON"); }
@@ -108,8 +115,9 @@ class LimitedBuilder {
   }
   /// OrderedJson itself searches a key linearly and copies its values when it grows: both are quadratic for a hostile text.
   OrderedJson* add_key(OrderedJson::object_t& object, const std::string& name) {
-    if (!names_.back().insert(name).second) return nullptr;
     std::vector<OrderedJson::object_t::value_type>& entries = object;
+    const auto [known, inserted] = names_.back().emplace(name, entries.size());
+    if (!inserted) return leniency_.last_key_wins ? &entries[known->second].second : nullptr;
     if (entries.size() == entries.capacity()) {
       std::vector<OrderedJson::object_t::value_type> more;
       more.reserve(2 * entries.size() + 1);
@@ -142,7 +150,7 @@ class LimitedBuilder {
     return true;
   }
   bool close() {
-    if (takes_non_finite_) take_tagged_number(*open_.back());
+    if (leniency_.takes_tags) take_tagged_number(*open_.back());
     open_.pop_back();
     if constexpr (kIsOrdered) names_.pop_back();
     return true;
@@ -160,11 +168,11 @@ class LimitedBuilder {
   static constexpr bool kIsOrdered = std::is_same_v<AnyJson, OrderedJson>;
 
   JsonLimits limits_;
-  bool takes_non_finite_;  // the text went through with_finite_spellings()
+  JsonLeniency leniency_;
   AnyJson root_;
-  std::vector<AnyJson*> open_;                          // containers around the next value, outermost first
-  std::vector<std::unordered_set<std::string>> names_;  // key names of each open container
-  AnyJson* slot_ = nullptr;                             // slot for the value of the last key
+  std::vector<AnyJson*> open_;                                       // containers around the next value, outermost first
+  std::vector<std::unordered_map<std::string, std::size_t>> names_;  // keys of each open container, with their indices
+  AnyJson* slot_ = nullptr;                                          // slot for the value of the last key
   std::size_t n_nodes_ = 0;
   std::string error_;
   std::size_t error_at_ = 0;
@@ -178,16 +186,18 @@ std::string dump_any(const AnyJson& json, int indent) {
 
 template <class AnyJson>
 Result<AnyJson> parse_any(std::string_view text, std::string_view name, const JsonLimits& limits,
-                          bool takes_non_finite = false) {
+                          const JsonLeniency& leniency = {}) {
   const auto refuse = [&](std::size_t at, std::string_view reason) {
     return fail(ErrorCode::invalid_argument, fmt::format("not valid JSON at byte {}: {}", at, reason), std::string(name));
   };
   if (text.empty()) return refuse(0, "the text is empty");
   if (text.starts_with(kByteOrderMark)) return refuse(0, "it begins with a byte order mark; send UTF-8 without one");
+  // The parser takes a NUL byte for the end of the text, and would not read what follows it.
+  if (const std::size_t nul = text.find('\0'); nul != text.npos) return refuse(nul, "a NUL byte is no part of JSON");
   if (const std::size_t bad = first_invalid_utf8(text); bad != text.size()) return refuse(bad, "this byte is not UTF-8");
 
   const char* reached = text.data();
-  LimitedBuilder<AnyJson> builder(limits, takes_non_finite);
+  LimitedBuilder<AnyJson> builder(limits, leniency);
   try {
     const bool parsed = AnyJson::sax_parse(CountingCursor(text.data(), &reached),
                                            CountingCursor(text.data() + text.size(), &reached), &builder);
@@ -211,7 +221,13 @@ Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view n
 }
 Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return parse_any<Json>(with_finite_spellings(text), name, limits, true);
+  return parse_any<Json>(with_finite_spellings(text), name, limits, {.takes_non_finite = true, .takes_tags = true});
+}
+Result<OrderedJson> parse_python_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  auto strict = parse_ordered_json(text, name, limits);
+  if (strict) return strict;
+  return parse_any<OrderedJson>(with_finite_spellings(text), name, limits,
+                                {.takes_non_finite = true, .last_key_wins = true});
 }
 
 std::string excerpt_of_json(const Json& value) {

@@ -157,7 +157,10 @@ class EngineLoad {
   /// not, the load fails.
   Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
     LATHE_TRY(const NamedTemplates templates, choose_templates(model.chat_templates, options_.chat_template));
-    if (templates.empty()) return std::unique_ptr<ChatTemplate>();
+    if (templates.empty()) {
+      parts_.model.chat_template_error = model.chat_template_error;
+      return std::unique_ptr<ChatTemplate>();
+    }
     LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder));
     CompiledTemplates compiled = compile_chat_templates(templates, {.bos_token = config.bos_token.value_or(""),
                                                                     .eos_token = config.eos_token.value_or(""),
@@ -166,6 +169,7 @@ class EngineLoad {
     if (!compiled.errors.empty() && !options_.chat_template.empty()) {
       return tl::unexpected(std::move(compiled.errors.front()));
     }
+    if (!compiled.errors.empty()) parts_.model.chat_template_error = compiled.errors.front().message;
     for (const Error& error : compiled.errors) {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }

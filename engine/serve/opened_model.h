@@ -24,6 +24,7 @@ struct OpenedModel {
   WeightPlan plan;
   GenerationConfig generation;
   NamedTemplates chat_templates;
+  std::string chat_template_error;  ///< why the files' templates are left out; empty: none was
   ModelInfo info;
 };
 

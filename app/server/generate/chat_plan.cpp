@@ -22,6 +22,7 @@ engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedMode
   const bool has_tools = body.has("tools");
   engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;
   if (!demand.may_call) formats.tool_calls.clear();
+  if (!body.flag("separate_reasoning").value_or(true)) formats.reasoning.clear();
   engine::AnswerReading reading =
       engine::answer_reading(std::move(formats), has_tools ? model.answer_markers_with_tools : model.answer_markers);
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;

@@ -92,7 +92,8 @@ class StructuredReader {
     else if (type == "json_object" || type == "json") read_json(reader, given, type);
     else if (type == "regex") give_member(reader, given, "value", "regex");
     else if (type == "grammar") give_member(reader, given, given.contains("grammar") ? "grammar" : "value", "grammar");
-    else if (type == "structural_tag") give("response_format", "structural_tag", given, body_.path_of("response_format"));
+    else if (type == "structural_tag")
+      return give("response_format", "structural_tag", given, body_.path_of("response_format"));
     else
       reader.refuse("type",
                     fmt::format("must be \"text\", \"json_object\", \"json_schema\", \"structural_tag\", \"regex\" or "
@@ -101,7 +102,10 @@ class StructuredReader {
     take_over(reader);
   }
 
-  void take_over(RequestFields& reader) { body_.take_over(reader); }
+  void take_over(RequestFields& reader) {
+    if (!reader.failed()) warn_of_unread_fields(reader, {});
+    body_.take_over(reader);
+  }
 
   void give_member(RequestFields& reader, const OrderedJson& given, const std::string& name, const std::string& member) {
     if (!reader.has(name)) return reader.refuse(name, "is missing");
@@ -128,6 +132,7 @@ class StructuredReader {
     } else {
       give("response_format", "json", given[name]["schema"], inside.path_of("schema"));
     }
+    if (inside.has("schema") && !inside.failed()) warn_of_unread_fields(inside, {});
     reader.take_over(inside);
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/log/printable.h"
+#include "app/server/request_body.h"
 
 namespace lathe::app {
 namespace {
@@ -13,6 +14,9 @@ using engine::OrderedJson;
 
 constexpr std::size_t kMaxTools = 128;  // OpenAI's limit
 
+// Members of tools that change no answer.
+constexpr KnownField kToolFields[] = {{.name = "cache_control", .fate = FieldFate::harmless}};
+
 void check_tool(const Json& tool, RequestFields& body, const std::string& path) {
   if (!tool.is_object()) return body.refuse(path, "must be an object with \"type\" and \"function\"");
   RequestFields reader(tool, path);
@@ -21,6 +25,7 @@ void check_tool(const Json& tool, RequestFields& body, const std::string& path) 
   const Json* function = reader.object("function");
   if (function == nullptr) reader.refuse("function", "is missing");
   if (reader.flag("strict").value_or(false)) reader.warn("strict", "was ignored: it belongs into \"function\"");
+  warn_of_unread_fields(reader, kToolFields);
   body.take_over(reader);
   if (function != nullptr) check_function(*function, body, reader.path_of("function"));
 }
@@ -141,6 +146,7 @@ void check_function(const Json& function, RequestFields& body, const std::string
   reader.text("description");
   reader.object("parameters");
   reader.flag("strict");
+  warn_of_unread_fields(reader, kToolFields);
   body.take_over(reader);
 }
 

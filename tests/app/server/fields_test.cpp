@@ -36,7 +36,8 @@ std::vector<std::string> words(std::string_view list) {
 
 /// Values that the row says ask for nothing, and those that never do.
 std::vector<Json> neutral_values(const KnownField& field) {
-  std::vector<Json> values = {nullptr, false, "", Json::array()};
+  std::vector<Json> values = {nullptr, "", Json::array()};
+  if (!app::is_among(field.neutral, true)) values.push_back(false);
   if (!field.empty_asks) values.push_back(Json::object());
   for (const std::string& text : words(field.neutral)) values.push_back(Json::parse(text));
   return values;

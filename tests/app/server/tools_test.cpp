@@ -30,6 +30,8 @@ class ToolsTest : public QObject {
   void definitions_reach_the_prompt_in_their_order();
   void T6_control_tokens_in_tools_and_calls_stay_text();
   void calls_and_results_reach_the_prompt();
+  void arguments_are_read_as_python_does_data();
+  void arguments_are_read_as_python_does();
   void a_call_is_an_answer();
   void content_beside_a_call_stays();
   void a_call_is_streamed_name_first();
@@ -99,6 +101,35 @@ void ToolsTest::calls_and_results_reach_the_prompt() {
   QCOMPARE(
       QString::fromStdString(prompt()),
       QString("<|user|>Rain?<|end|><|assistant|>(c1 weather %1)<|end|><|tool|>c1dry<|end|><|assistant|>").arg(kArguments));
+}
+
+void ToolsTest::arguments_are_read_as_python_does_data() {
+  QTest::addColumn<QByteArray>("arguments");
+  QTest::addColumn<QByteArray>("shown");
+  QTest::addColumn<bool>("warns");
+  const auto row = [](const char* arguments, const char* shown, bool warns = false) {
+    QTest::newRow(arguments) << QByteArray(arguments) << QByteArray(shown) << warns;
+  };
+  row(R"({"a":NaN,"b":-Infinity})", R"({"a": NaN, "b": -Infinity})");
+  row(R"({"a":1e400})", R"({"a": Infinity})");
+  row(R"({"a":1,"b":2,"a":{"c":3}})", R"({"a": {"c": 3}, "b": 2})");
+  row(R"({"__float__":"NaN"})", R"({"__float__": "NaN"})");
+  row("", "{}");
+  row("{\"a\":\"x\ny\"}", "{}", true);
+  row(R"({"a":"\ud800"})", "{}", true);
+  row(R"({"a":)", "{}", true);
+}
+
+void ToolsTest::arguments_are_read_as_python_does() {
+  QFETCH(QByteArray, arguments);
+  QFETCH(QByteArray, shown);
+  QFETCH(bool, warns);
+  const Json call = {{"id", "c1"}, {"function", {{"name", "f"}, {"arguments", arguments.toStdString()}}}};
+  const Json messages = {{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"tool_calls", {call}}}};
+  const HttpReply reply = post({{"messages", messages}});
+  QVERIFY2(reply.status == 200, reply.body.c_str());
+  QCOMPARE(reply.field("Lathe-Ignored-Fields"), std::string(warns ? "messages[1].tool_calls[0].function.arguments" : ""));
+  QVERIFY2(prompt().find("(c1 f " + shown.toStdString() + ")") != std::string::npos, prompt().c_str());
 }
 
 void ToolsTest::a_call_is_an_answer() {

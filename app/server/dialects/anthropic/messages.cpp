@@ -43,24 +43,35 @@ void translate_tool_choice(RequestFields& reader, RequestBody& given) {
   given.name_inside("tool_choice.function.name", "tool_choice.name");
 }
 
-/// Translates {"effort", "format": {"type": "json_schema", "schema"}} to "reasoning_effort" and OpenAI's "response_format".
+/// Translates {"type": "json_schema", "schema"} to OpenAI's "response_format". `ordered`: the same with its keys in their
+/// order.
+void translate_format(const Json& format, const OrderedJson& ordered, const std::string& path, RequestFields& reader,
+                      RequestBody& given) {
+  RequestFields one(format, path);
+  if (one.text("type").value_or("") != "json_schema") one.refuse("type", "must be \"json_schema\"");
+  const Json* schema = one.object("schema");
+  if (schema == nullptr) one.refuse("schema", "is missing");
+  warn_of_unread_fields(one, {});
+  reader.take_over(one);
+  if (schema == nullptr) return;
+  OrderedJson named = {{"name", "output"}, {"schema", ordered["schema"]}, {"strict", true}};
+  given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(named)}}, path);
+  given.name_inside(path + ".json_schema.schema", path + ".schema");
+}
+
+/// Translates {"effort", "format"} and "output_format", the older name of the format.
 void translate_output_config(RequestFields& reader, const OrderedJson& ordered, RequestBody& given) {
+  const Json* older = reader.object("output_format");
+  if (older != nullptr) translate_format(*older, ordered["output_format"], "output_format", reader, given);
   const Json* config = reader.object("output_config");
   if (config == nullptr) return;
   RequestFields inner(*config, "output_config");
   if (const auto effort = inner.text("effort")) given.set("reasoning_effort", *effort, "output_config.effort");
   if (const Json* format = inner.object("format")) {
-    RequestFields one(*format, "output_config.format");
-    if (one.text("type").value_or("") != "json_schema") one.refuse("type", "must be \"json_schema\"");
-    const Json* schema = one.object("schema");
-    if (schema == nullptr) one.refuse("schema", "is missing");
-    inner.take_over(one);
-    if (schema != nullptr) {
-      OrderedJson named = {{"name", "output"}, {"schema", ordered["output_config"]["format"]["schema"]}, {"strict", true}};
-      given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(named)}},
-                        "output_config.format");
-      given.name_inside("output_config.format.json_schema.schema", "output_config.format.schema");
+    if (older != nullptr && *older != *format) {
+      inner.refuse("format", "and output_format are the same field and have different values; send one of them");
     }
+    translate_format(*format, ordered["output_config"]["format"], "output_config.format", inner, given);
   }
   warn_of_unread_fields(inner);
   reader.take_over(inner);
@@ -92,7 +103,7 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
 
 /// Marks the fields as read that were translated.
 void skip_translated(const RequestFields& body) {
-  for (const char* name : {"messages", "system", "output_config"}) body.has(name);
+  for (const char* name : {"messages", "system", "output_config", "output_format"}) body.has(name);
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ constexpr KnownField kOllamaFields[] = {
     {.name = "width", .fate = refused},
     {.name = "height", .fate = refused},
     {.name = "steps", .fate = refused},
-    // The prompt is never truncated: one that does not fit is refused. The model stays loaded.
-    {.name = "truncate", .fate = warned, .neutral = "true"},
-    {.name = "shift", .fate = warned, .neutral = "true"},
-    {.name = "keep_alive", .fate = harmless},
+    // False is obeyed: a prompt that does not fit is refused, and an answer ends with the context. True is the default.
+    {.name = "truncate", .fate = warned, .neutral = "true false"},
+    {.name = "shift", .fate = warned, .neutral = "true false"},
+    {.name = "keep_alive", .fate = served},
 };
 
 std::string chat_command(const std::string& base_url, const std::string& model, const std::string& key) {
@@ -107,6 +107,7 @@ extern constexpr Dialect kOllamaDialect = {.name = "Ollama",
                                            .error_body = ollama::error_body,
                                            .curl = ollama::chat_command,
                                            .vector_curl = ollama::embed_command,
-                                           .path_prefix = "/api/"};
+                                           .path_prefix = "/api/",
+                                           .any_media_type = true};
 
 }  // namespace lathe::app

@@ -7,6 +7,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/dialects/openai/response_items.h"
+#include "app/server/generate/common_fields.h"
 #include "app/server/generate/flat_tools.h"
 
 namespace lathe::app::openai {
@@ -98,7 +99,7 @@ class ResponseReader {
     read_.truncates = truncation == "auto";
     if (!read_.truncates && truncation != "disabled") reader_.refuse("truncation", "must be \"auto\" or \"disabled\"");
     reader_.object("metadata");
-    request.n_top_logprobs = reader_.integer("top_logprobs").value_or(0);
+    request.n_top_logprobs = read_top_logprobs(reader_);
     read_.reports_logprobs = request.n_top_logprobs != 0;
   }
 

@@ -284,7 +284,21 @@ class AnthropicTest : public QObject {
     row(R"({"messages":[{"role":"user","content":"a"}],"logprobs":1})", "logprobs");
     row(R"({"messages":[{"role":"user","content":"a"}],"output_config":{"format":{"type":"x"}}})",
         "output_config.format.type");
+    row(R"({"messages":[{"role":"user","content":"a"}],"output_format":{"type":"x"}})", "output_format.type");
+    row(R"({"messages":[{"role":"user","content":"a"}],"output_format":{"type":"json_schema","schema":{}},)"
+        R"("output_config":{"format":{"type":"json_schema","schema":{"type":"null"}}}})",
+        "output_config.format");
     row(R"({"messages":[{"role":"user","content":"a"}],"stop_sequences":[1]})", "stop_sequences[0]");
+  }
+  void the_older_name_of_the_format_is_obeyed() {
+    const Json format = {{"type", "json_schema"}, {"schema", {{"type", "integer"}}}};
+    for (const Json& fields : {Json{{"output_format", format}}, Json{{"output_config", {{"format", format}}}},
+                               Json{{"output_format", format}, {"output_config", {{"format", format}}}}}) {
+      const HttpReply reply = post(message_body("Hi", fields));
+      QVERIFY2(reply.status == 200 && reply.field("Lathe-Ignored-Fields").empty(), reply.body.c_str());
+      QCOMPARE(fixture_->engine().submitted().back().sampling.structured_outputs,
+               std::string(R"({"json":{"type":"integer"}})"));
+    }
   }
   void bad_fields_are_named() {
     QFETCH(QByteArray, body);
