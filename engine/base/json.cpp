@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <new>
@@ -10,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/api/exact_json.h"
 #include "engine/api/python_json.h"
 #include "engine/base/non_finite.h"
 #include "engine/base/utf8.h"
@@ -46,11 +48,17 @@ class CountingCursor {
   const char** reached_;
 };
 
+enum class Numbers : std::uint8_t {
+  plain,
+  non_finite,  ///< the text went through with_finite_spellings()
+  exact        ///< whole numbers of more than 64 bits keep their digits
+};
+
 /// Builds the value from parser events; stops at the first broken limit or repeated key.
 template <class AnyJson>
 class LimitedBuilder {
  public:
-  LimitedBuilder(const JsonLimits& limits, bool takes_non_finite) : limits_(limits), takes_non_finite_(takes_non_finite) {}
+  LimitedBuilder(const JsonLimits& limits, Numbers numbers) : limits_(limits), numbers_(numbers) {}
 
   // SAX interface of nlohmann, which defines these names and signatures.
   bool null() { return add(AnyJson()) != nullptr; }
@@ -58,7 +66,10 @@ class LimitedBuilder {
   bool number_integer(typename AnyJson::number_integer_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_unsigned(typename AnyJson::number_unsigned_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_float(typename AnyJson::number_float_t value, const std::string& token) {
-    return add(AnyJson(takes_non_finite_ ? non_finite_of(token).value_or(value) : value)) != nullptr;
+    if (numbers_ == Numbers::non_finite) value = non_finite_of(token).value_or(value);
+    const bool is_whole = token.find_first_of(".eE") == token.npos;
+    if (numbers_ != Numbers::exact || !is_whole) return add(AnyJson(value)) != nullptr;
+    return add(AnyJson::binary(typename AnyJson::binary_t::container_type(token.begin(), token.end()))) != nullptr;
   }
   bool string(std::string& value) { return add(AnyJson(std::move(value))) != nullptr; }
   bool binary(typename AnyJson::binary_t&) { return refuse("binary data is not JSON"); }
@@ -142,7 +153,7 @@ class LimitedBuilder {
     return true;
   }
   bool close() {
-    if (takes_non_finite_) take_tagged_number(*open_.back());
+    if (numbers_ == Numbers::non_finite) take_tagged_number(*open_.back());
     open_.pop_back();
     if constexpr (kIsOrdered) names_.pop_back();
     return true;
@@ -160,7 +171,7 @@ class LimitedBuilder {
   static constexpr bool kIsOrdered = std::is_same_v<AnyJson, OrderedJson>;
 
   JsonLimits limits_;
-  bool takes_non_finite_;  // the text went through with_finite_spellings()
+  Numbers numbers_;
   AnyJson root_;
   std::vector<AnyJson*> open_;                          // containers around the next value, outermost first
   std::vector<std::unordered_set<std::string>> names_;  // key names of each open container
@@ -177,8 +188,34 @@ std::string dump_any(const AnyJson& json, int indent) {
 }
 
 template <class AnyJson>
+std::optional<std::string> digits_in(const AnyJson& value) {
+  if (!value.is_binary()) return std::nullopt;
+  const auto& bytes = value.get_binary();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+bool has_digits(const OrderedJson& json) {
+  return json.is_binary() || (json.is_structured() && std::any_of(json.begin(), json.end(), has_digits));
+}
+
+void dump_exactly(const OrderedJson& json, std::string& out) {
+  if (!json.is_structured() || json.empty()) {
+    out += digits_in(json).value_or(std::string());
+    if (!json.is_binary()) out += dump_any(json, -1);
+    return;
+  }
+  out += json.is_array() ? '[' : '{';
+  for (auto item = json.begin(); item != json.end(); ++item) {
+    if (item != json.begin()) out += ',';
+    if (json.is_object()) out.append(dump_any(OrderedJson(item.key()), -1)).append(":");
+    dump_exactly(*item, out);
+  }
+  out += json.is_array() ? ']' : '}';
+}
+
+template <class AnyJson>
 Result<AnyJson> parse_any(std::string_view text, std::string_view name, const JsonLimits& limits,
-                          bool takes_non_finite = false) {
+                          Numbers numbers = Numbers::plain) {
   const auto refuse = [&](std::size_t at, std::string_view reason) {
     return fail(ErrorCode::invalid_argument, fmt::format("not valid JSON at byte {}: {}", at, reason), std::string(name));
   };
@@ -187,7 +224,7 @@ Result<AnyJson> parse_any(std::string_view text, std::string_view name, const Js
   if (const std::size_t bad = first_invalid_utf8(text); bad != text.size()) return refuse(bad, "this byte is not UTF-8");
 
   const char* reached = text.data();
-  LimitedBuilder<AnyJson> builder(limits, takes_non_finite);
+  LimitedBuilder<AnyJson> builder(limits, numbers);
   try {
     const bool parsed = AnyJson::sax_parse(CountingCursor(text.data(), &reached),
                                            CountingCursor(text.data() + text.size(), &reached), &builder);
@@ -209,15 +246,27 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
 Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   return parse_any<OrderedJson>(text, name, limits);
 }
+Result<OrderedJson> parse_exact_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  return parse_any<OrderedJson>(text, name, limits, Numbers::exact);
+}
 Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return parse_any<Json>(with_finite_spellings(text), name, limits, true);
+  return parse_any<Json>(with_finite_spellings(text), name, limits, Numbers::non_finite);
 }
 
 std::string excerpt_of_json(const Json& value) {
   if (value.is_number_float() && std::isnan(value.get<double>())) return "NaN";
   if (value.is_number_float() && std::isinf(value.get<double>())) return value.get<double>() < 0 ? "-Infinity" : "Infinity";
   return fmt::format("{:.80}", dump_json(value));
+}
+
+std::optional<std::string> digits_of(const Json& value) { return digits_in(value); }
+std::optional<std::string> digits_of(const OrderedJson& value) { return digits_in(value); }
+std::string dump_exact_json(const OrderedJson& json) {
+  if (!has_digits(json)) return dump_any(json, -1);
+  std::string out;
+  dump_exactly(json, out);
+  return out;
 }
 
 std::string dump_json(const Json& json, int indent) { return dump_any(json, indent); }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "engine/api/chat.h"
+#include "engine/api/exact_json.h"
 #include "engine/base/utf8.h"
 #include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/content_shape.h"
@@ -82,7 +83,7 @@ Value content_value(const ChatMessage& message, jinja::ContentShape shape, Sourc
 }
 
 Value arguments_value(const std::string& arguments) {
-  const auto parsed = parse_ordered_json(arguments, "arguments");
+  const auto parsed = parse_exact_json(arguments, "arguments");
   return parsed ? jinja::from_json(*parsed, Source::request) : Value(std::make_shared<jinja::DictObject>());
 }
 

@@ -2,6 +2,7 @@
 #include "app/server/generate/tool_fields.h"
 
 #include "app/log/printable.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app {
 namespace {
@@ -52,7 +53,7 @@ engine::Result<OrderedJson> read_tools(RequestFields& body, std::string_view tex
     for (std::size_t i = 0; i < tools->size(); ++i) check_tool((*tools)[i], body, "tools[" + std::to_string(i) + "]");
   }
   if (body.failed()) return OrderedJson();
-  LATHE_TRY(OrderedJson ordered, engine::parse_ordered_json(text, "body"));
+  LATHE_TRY(OrderedJson ordered, engine::parse_exact_json(text, "body"));
   return std::move(ordered["tools"]);
 }
 

@@ -77,7 +77,8 @@ namespace {
 
 std::optional<ToolCall> call_of_json(std::string_view written, bool needs_arguments) {
   const auto unique = json_with_unique_keys(trimmed(written));
-  const auto parsed = unique ? value_of_written_json(*unique) : std::nullopt;
+  if (!unique) return std::nullopt;
+  const auto parsed = parse_json(*unique, "");
   if (!parsed || !parsed->is_object()) return std::nullopt;
   const std::string_view object = *unique;
   const auto name = parsed->find("name");

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/api/python_json.h"
+#include "engine/api/json.h"
 #include "engine/text/tool_calls/json_calls.h"
 #include "engine/text/tool_calls/markup.h"
 
@@ -18,7 +18,6 @@ class UniqueKeys {
   explicit UniqueKeys(std::string_view text) : rest_(trimmed(text)) {}
 
   bool whole(std::string& out) { return value(out, 0) && rest_.at_end(); }
-  bool has_doubled() const { return has_doubled_; }
 
  private:
   bool next(std::string_view token) {
@@ -31,7 +30,7 @@ class UniqueKeys {
     if (next("[")) return depth < JsonLimits().max_depth && list(out, depth);
     const std::string_view word = rest_.take(json_value_size(rest_.rest()));
     out += word;
-    return value_of_written_json(word).has_value();
+    return parse_json(word, "").has_value();
   }
 
   bool list(std::string& out, int depth) {
@@ -55,7 +54,6 @@ class UniqueKeys {
       const auto name = parse_json(key, "");
       if (!name || !name->is_string() || !next(":")) return false;
       const auto [place, is_new] = places.emplace(name->get_ref<const std::string&>(), members.size());
-      has_doubled_ = has_doubled_ || !is_new;
       if (is_new) members.emplace_back(key, std::string());
       std::string& member = members[place->second].second;
       member.clear();
@@ -69,7 +67,6 @@ class UniqueKeys {
   }
 
   Markup rest_;
-  bool has_doubled_ = false;
 };
 
 }  // namespace
@@ -78,18 +75,8 @@ std::optional<std::string> json_with_unique_keys(std::string_view text) {
   if (parse_json(text, "")) return std::string(text);
   std::string out;
   UniqueKeys keys(text);
-  if (!keys.whole(out)) return std::nullopt;
-  if (!keys.has_doubled()) out = text;
-  if (!value_of_written_json(out)) return std::nullopt;
+  if (!keys.whole(out) || !parse_json(out, "")) return std::nullopt;
   return out;
-}
-
-std::optional<Json> value_of_written_json(std::string_view text) {
-  if (auto strict = parse_json(text, "")) return std::move(*strict);
-  const bool is_word = text.starts_with('N') || text.starts_with('I') || text.starts_with("-I");
-  auto read = parse_python_json(text, "");
-  if (!read || is_word || text.starts_with('\xEF')) return std::nullopt;  // the other reader skips a byte order mark
-  return std::move(*read);
 }
 
 }  // namespace lathe::engine

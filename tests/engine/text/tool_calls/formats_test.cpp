@@ -42,7 +42,7 @@ const std::vector<Vector> kVectors = {
      "T:f {\"s\":\"</tool_call> \\\" <tool_call>\"}"},
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":\"{\\\"n\\\": 1}\"}</tool_call>", "T:f {\"n\": 1}"},
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1e400, \"m\":123456789012345678901234567890}}</tool_call>",
-     "T:f {\"n\":1e400, \"m\":123456789012345678901234567890}"},
+     "C:<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1e400, \"m\":123456789012345678901234567890}}</tool_call>"},
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":1}}", "T:f {\"n\":1}"},
     {"hermes", "Ja. <tool_call>{\"name\":\"f\",\"argum", "C:Ja."},
     {"hermes", "<tool_call>[{\"name\":\"f\"}, {\"name\":\"g\",\"argum", "T:f {}"},

@@ -133,15 +133,15 @@ class SlipsTest : public QObject {
   void numbers_without_end_data() {
     rows([](const CallFormat& format) { return sample_of(format.name).call.find(kMembers) != std::string::npos; });
   }
-  /// NaN and Infinity are not JSON: a client could not read the call.
+  /// A client could not read them: NaN and Infinity are not JSON, and no double holds 1e400.
   void numbers_without_end() {
     const AnswerCase given{{current().format, ""}, kTools, ""};
-    for (const char* number : {"1e400", "-1e400", "123456789012345678901234567890"}) {
+    for (const char* number : {"-1e300", "123456789012345678901234567890"}) {
       const std::string member = std::string("\"n\":") + number;
       QCOMPARE(parts_of(given, replaced(current().spelled(), kMembers, member)),
                replaced(current().expected, kMembers, member));
     }
-    for (const char* number : {"NaN", "Infinity", "-Infinity", "{\"n\":1,\"n\":NaN}"}) {
+    for (const char* number : {"1e400", "NaN", "Infinity", "-Infinity", "{\"n\":1,\"n\":NaN}"}) {
       const std::string text = replaced(current().spelled(), kMembers, std::string("\"n\":") + number);
       const std::string parts = parts_of(given, text);
       QVERIFY2(parts.find("T:") == std::string::npos && parts.find(number) != std::string::npos, parts.c_str());
@@ -164,13 +164,12 @@ class SlipsTest : public QObject {
     row("json", R"({"name":"f","arguments":{"n":1,"n":}})", R"(C:{"name":"f","arguments":{"n":1,"n":}})");
     row("pythonic", "[f(n=1, n=2, o={'k': 1, 'k': 2})]", R"(T:f {"n": 2, "o": {"k": 2}})");
     row("gemma4", "<|tool_call>call:f{n:1,n:2,o:{k:1,k:2}}<tool_call|>", R"(T:f {"n": 2, "o": {"k": 2}})");
-    row("gemma4", "<|tool_call>call:f{n:1e400}<tool_call|>", R"(T:f {"n": 1e400})");
     row("qwen3_coder", "<tool_call><function=f><parameter=n>1</parameter><parameter=n>2</parameter></function></tool_call>",
         R"(T:f {"n": 2})");
     row("glm45",
-        "<tool_call>f<arg_key>o</arg_key><arg_value>{\"k\":1,\"k\":2}</arg_value><arg_key>n</arg_key><arg_value>1e400"
+        "<tool_call>f<arg_key>o</arg_key><arg_value>{\"k\":1,\"k\":2}</arg_value><arg_key>n</arg_key><arg_value>-1e300"
         "</arg_value></tool_call>",
-        R"(T:f {"o": {"k": 2}, "n": 1e400})");
+        R"(T:f {"o": {"k": 2}, "n": -1e300})");
   }
   void doubled_keys_of_calls() { check_row(); }
 
