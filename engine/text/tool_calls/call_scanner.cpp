@@ -59,7 +59,7 @@ void CallScanner::push(char byte) {
   if (in_block_) return push_inside(byte);
   plain_.clear();
   const std::string_view marker = markers_.push(byte, plain_);
-  push_plain(plain_);
+  push_plain(std::string(plain_));  // a block that turns out to be no call is read again, which changes plain_
   if (!marker.empty()) pass_marker(marker);
 }
 
@@ -67,7 +67,7 @@ void CallScanner::push_token(std::string_view text) {
   if (in_block_) return push_inside_token(text);
   plain_.clear();
   const std::string_view marker = markers_.push_token(text, plain_);
-  push_plain(plain_);
+  push_plain(std::string(plain_));
   if (!marker.empty()) pass_marker(marker);
 }
 

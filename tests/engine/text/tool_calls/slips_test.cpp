@@ -88,7 +88,7 @@ class SlipsTest : public QObject {
     row("qwen3_coder", "<function=f></function>", "T:f {}");
     row("qwen3_coder", "<function=g<tool_call><function=f></function></tool_call>", "C:<function=g|T:f {}");
     row("qwen3_coder", "So `<function=f></function>` is a call.", "C:So `<function=f></function>` is a call.");
-    row("qwen3_coder", "It`s <function=f></function> so\n", "C:It`s|T:f {}|C: so");
+    row("qwen3_coder", "It`s <function=f></function> so\n", "C:It`s|T:f {}|C: so\n");
     row("qwen3_coder", "The tag <function=f> opens it", "C:The tag <function=f> opens it");
     row("qwen3_coder", "The tag <function=", "C:The tag <function=");
     row("qwen3_coder", "<function=f>\n<parameter=s>\na</parameter></function>\nis the end",
@@ -155,7 +155,7 @@ class SlipsTest : public QObject {
       QTest::addRow("%s %.60s", format, text) << QString(format) << QString(text) << QString(expected);
     };
     row("hermes", R"(<tool_call>{"name":"g","name":"f","arguments":{"n":1},"arguments":{"n":2}}</tool_call>)",
-        R"(T:f {"n":2})");
+        R"(T:f {"n": 2})");
     row("hermes", R"(<tool_call>{"name":"f","arguments":"{\"n\":1,\"n\":2}"}</tool_call>)", R"(T:f {"n": 2})");
     row("hermes", R"(<tool_call>{"name":"f","arguments":{"n":1,"\u006e":2}}</tool_call>)", R"(T:f {"n": 2})");
     row("json", R"([{"name":"f","arguments":{"n":1,"n":2}},{"name":"f","arguments":{"n":3}}])",
