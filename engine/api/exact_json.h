@@ -18,6 +18,9 @@ Result<OrderedJson> parse_exact_json(std::string_view text, std::string_view nam
 std::optional<std::string> digits_of(const Json& value);
 std::optional<std::string> digits_of(const OrderedJson& value);
 
+/// The same value with such numbers rounded to doubles, as parse_ordered_json() reads them: for readers that calculate.
+OrderedJson rounded_json(OrderedJson json);
+
 /// As dump_json() on one line, with such numbers as their digits.
 std::string dump_exact_json(const OrderedJson& json);
 

@@ -262,6 +262,12 @@ std::string excerpt_of_json(const Json& value) {
 
 std::optional<std::string> digits_of(const Json& value) { return digits_in(value); }
 std::optional<std::string> digits_of(const OrderedJson& value) { return digits_in(value); }
+OrderedJson rounded_json(OrderedJson json) {
+  if (const auto digits = digits_in(json)) return parse_ordered_json(*digits, "number").value_or(OrderedJson());
+  if (json.is_structured())
+    for (OrderedJson& value : json) value = rounded_json(std::move(value));
+  return json;
+}
 std::string dump_exact_json(const OrderedJson& json) {
   if (!has_digits(json)) return dump_any(json, -1);
   std::string out;
