@@ -83,7 +83,7 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
   translate_tool_choice(reader, request.given);
   translate_output_config(reader, ordered, request.given);
   LATHE_TRY_VOID(reader.verdict());
-  request.given.set("tools", Json(request.tools), "tools");
+  request.given.set("tools", Json(engine::rounded_json(request.tools)), "tools");
   LATHE_TRY(request.messages, read_message_blocks(reader, exact));
   if (is_prefilled(request.messages)) request.given.set("continue_final_message", true, "messages");
   request.given.warn(reader.warnings());

@@ -81,7 +81,7 @@ class ResponseReader {
     LATHE_TRY(const OrderedJson exact, engine::parse_exact_json(text_, "body"));
     read_.tools = nest_tools(reader_, exact, kFunctionForm);
     LATHE_TRY_VOID(reader_.verdict());
-    read_.given.set("tools", Json(read_.tools), "tools");
+    read_.given.set("tools", Json(engine::rounded_json(read_.tools)), "tools");
     LATHE_TRY_VOID(read_conversation());
     write_echo();
     read_.given.warn(reader_.warnings());
