@@ -45,6 +45,8 @@ struct AnswerReading {
   std::string prompt{};
   /// True: the prompt ends with the beginning of the answer, which is not reasoning unless a marker begins one.
   bool goes_on = false;
+  /// True: the constraint is a call_grammar(), which describes the messages of gpt-oss with their headers.
+  bool constrains_calls = false;
 };
 
 /// Stop strings of an answer's content. Requires: `strings` outlives the parser.

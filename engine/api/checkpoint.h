@@ -95,6 +95,9 @@ struct FitEstimate {
   /// Memory of the host that a load on a device takes, and what is free there; the other numbers are then of the device.
   std::int64_t host = 0, host_free = 0;
   std::int64_t n_blocks = 0, max_model_len = 0;
+  /// Parts of `kv` in models with recurrent layers: their states for max_num_seqs requests, and the snapshots of states.
+  std::int64_t states = 0, snapshots = 0;
+  std::int64_t n_snapshots = 0;
   std::vector<FitWindow> windows{};  ///< window layers, in addition to n_blocks, which all other layers have
   FitVerdict verdict = FitVerdict::unknown;
   bool lacks_host() const { return host_free > 0 && host > host_free; }

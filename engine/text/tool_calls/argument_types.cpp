@@ -193,6 +193,16 @@ std::string ArgumentTypes::json_of(std::string_view tool, std::string_view argum
 
 bool ArgumentTypes::names_tool(std::string_view name) const { return parameters_.find(name) != parameters_.end(); }
 
+ArgumentTypes::BareText ArgumentTypes::bare_text_of(std::string_view tool, std::string_view argument) const {
+  const auto found = parameters_.find(tool);
+  if (found == parameters_.end()) return {};
+  const References references(found->second);
+  const Json* property = references.property_of(found->second, argument);
+  if (property == nullptr) return {};
+  const AllowedTypes types(*property, references);
+  return {types.allows_text(), types.allows_null()};
+}
+
 bool ArgumentTypes::may_name_tool(std::string_view beginning) const {
   return parameters_.empty() || std::any_of(parameters_.begin(), parameters_.end(),
                                             [&](const auto& tool) { return tool.first.starts_with(beginning); });

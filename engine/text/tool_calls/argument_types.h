@@ -25,6 +25,13 @@ class ArgumentTypes {
 
   bool has_tools() const { return !parameters_.empty(); }
   bool names_tool(std::string_view name) const;
+  /// How json_of() reads the bare text of an argument.
+  struct BareText {
+    bool may_be_text = false;  ///< the schema allows texts, so bare text is one
+    bool may_be_null = false;  ///< but for "null"
+  };
+  BareText bare_text_of(std::string_view tool, std::string_view argument) const;
+
   /// Returns whether some tool's name begins with `beginning`. True if the request has no tools.
   bool may_name_tool(std::string_view beginning) const;
 

@@ -30,6 +30,7 @@ class InspectCommandTest : public QObject {
   void inspect_json_describes_the_model();
   void inspect_prints_text();
   void inspect_counts_the_blocks_of_layers_with_a_window();
+  void inspect_counts_snapshots_of_recurrent_states();
   void inspect_tells_of_quantized_folders();
   void inspect_shows_one_quantization();
   void inspect_says_with_which_change_it_would_fit();
@@ -81,6 +82,19 @@ void InspectCommandTest::inspect_counts_the_blocks_of_layers_with_a_window() {
   const Json fit = Json::parse(run_cli(arguments).out)["fit"][0];
   QCOMPARE(fit["n_blocks"].get<int>(), 64);
   QCOMPARE(fit["windows"].dump(), std::string(R"([{"n_blocks":16,"n_layers":1,"window":12}])"));
+}
+
+void InspectCommandTest::inspect_counts_snapshots_of_recurrent_states() {
+  Arguments arguments = {"inspect", lathe::tests::source_path("tests/fixtures/families/qwen3-5"), "--max-num-seqs", "2"};
+  const CliRun text = run_cli(arguments);
+  QVERIFY2(text.out.find(" blocks, recurrent states 0.1, 8 snapshots of them 0.2)") != std::string::npos, text.out.c_str());
+  arguments.emplace_back("--json");
+  const Json fit = Json::parse(run_cli(arguments).out)["fit"][0];
+  QCOMPARE(fit["n_snapshots"].get<int>(), 8);
+  QCOMPARE(fit["snapshots_bytes"].get<std::int64_t>(), 4 * fit["states_bytes"].get<std::int64_t>());
+  QVERIFY(fit["kv_bytes"] > fit["snapshots_bytes"]);
+  arguments.emplace_back("--no-enable-prefix-caching");
+  QCOMPARE(Json::parse(run_cli(arguments).out)["fit"][0]["n_snapshots"].get<int>(), 0);
 }
 
 void InspectCommandTest::inspect_tells_of_quantized_folders() {

@@ -3,6 +3,7 @@
 #include <QtTest>
 #include <set>
 
+#include "tests/support/grammar_run.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tool_chats.h"
 
@@ -29,6 +30,8 @@ class ToolsTest : public QObject {
   void definitions_reach_the_prompt_in_their_order();
   void T6_control_tokens_in_tools_and_calls_stay_text();
   void calls_and_results_reach_the_prompt();
+  void arguments_are_read_as_python_does_data();
+  void arguments_are_read_as_python_does();
   void a_call_is_an_answer();
   void content_beside_a_call_stays();
   void one_break_stays_between_the_texts_around_a_call();
@@ -45,8 +48,13 @@ class ToolsTest : public QObject {
   void ids_and_log_probabilities_come_once();
   void auto_needs_a_form_that_can_be_read();
   void auto_can_be_switched_off();
-  void being_made_to_call_is_refused_data();
-  void being_made_to_call_is_refused();
+  void a_forced_call_is_a_constraint_data();
+  void a_forced_call_is_a_constraint();
+  void a_call_cannot_be_forced_without_a_format();
+  void auto_off_forbids_no_forced_call();
+  void strict_tools_are_a_constraint();
+  void a_strict_tool_leaves_the_format_of_the_answer();
+  void schemas_that_are_not_supported_are_named();
   void bad_fields_are_named_data();
   void bad_fields_are_named();
   void bad_requests_harm_no_other();
@@ -95,6 +103,35 @@ void ToolsTest::calls_and_results_reach_the_prompt() {
   QCOMPARE(
       QString::fromStdString(prompt()),
       QString("<|user|>Rain?<|end|><|assistant|>(c1 weather %1)<|end|><|tool|>c1dry<|end|><|assistant|>").arg(kArguments));
+}
+
+void ToolsTest::arguments_are_read_as_python_does_data() {
+  QTest::addColumn<QByteArray>("arguments");
+  QTest::addColumn<QByteArray>("shown");
+  QTest::addColumn<bool>("warns");
+  const auto row = [](const char* arguments, const char* shown, bool warns = false) {
+    QTest::newRow(arguments) << QByteArray(arguments) << QByteArray(shown) << warns;
+  };
+  row(R"({"a":NaN,"b":-Infinity})", R"({"a": NaN, "b": -Infinity})");
+  row(R"({"a":1e400})", R"({"a": Infinity})");
+  row(R"({"a":1,"b":2,"a":{"c":3}})", R"({"a": {"c": 3}, "b": 2})");
+  row(R"({"__float__":"NaN"})", R"({"__float__": "NaN"})");
+  row("", "{}");
+  row("{\"a\":\"x\ny\"}", "{}", true);
+  row(R"({"a":"\ud800"})", "{}", true);
+  row(R"({"a":)", "{}", true);
+}
+
+void ToolsTest::arguments_are_read_as_python_does() {
+  QFETCH(QByteArray, arguments);
+  QFETCH(QByteArray, shown);
+  QFETCH(bool, warns);
+  const Json call = {{"id", "c1"}, {"function", {{"name", "f"}, {"arguments", arguments.toStdString()}}}};
+  const Json messages = {{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"tool_calls", {call}}}};
+  const HttpReply reply = post({{"messages", messages}});
+  QVERIFY2(reply.status == 200, reply.body.c_str());
+  QCOMPARE(reply.field("Lathe-Ignored-Fields"), std::string(warns ? "messages[1].tool_calls[0].function.arguments" : ""));
+  QVERIFY2(prompt().find("(c1 f " + shown.toStdString() + ")") != std::string::npos, prompt().c_str());
 }
 
 void ToolsTest::a_call_is_an_answer() {
@@ -285,19 +322,96 @@ void ToolsTest::auto_can_be_switched_off() {
   QVERIFY(reply.json()["error"]["message"].get<std::string>().find("switched off") != std::string::npos);
 }
 
-void ToolsTest::being_made_to_call_is_refused_data() {
-  QTest::addColumn<QByteArray>("choice");
-  for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"weather"}})",
-                             R"({"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}})"})
-    QTest::newRow(choice) << QByteArray(choice);
+void ToolsTest::a_forced_call_is_a_constraint_data() {
+  QTest::addColumn<QByteArray>("fields");
+  QTest::addColumn<bool>("is_forced");
+  QTest::addColumn<bool>("has_one");
+  const auto row = [](const char* fields, bool is_forced, bool has_one) {
+    QTest::newRow(fields) << QByteArray(fields) << is_forced << has_one;
+  };
+  row(R"({"tool_choice":"required"})", true, false);
+  row(R"({"tool_choice":"required","parallel_tool_calls":false})", true, true);
+  row(R"({"tool_choice":{"type":"function","function":{"name":"weather"}}})", true, true);
+  row(R"({"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[)"
+      R"({"type":"function","function":{"name":"weather"}}]}}})",
+      true, false);
+  row(R"({"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[)"
+      R"({"type":"function","function":{"name":"weather"}}]}}})",
+      false, false);
 }
 
-void ToolsTest::being_made_to_call_is_refused() {
-  QFETCH(QByteArray, choice);
-  const HttpReply reply = post(with_tools({{"tool_choice", Json::parse(choice.toStdString())}}));
+void ToolsTest::a_forced_call_is_a_constraint() {
+  QFETCH(QByteArray, fields);
+  QFETCH(bool, is_forced);
+  QFETCH(bool, has_one);
+  fixture_->engine().answer_with(kCall);
+  Json body = with_tools(Json::parse(fields.toStdString()));
+  body["tools"].push_back({{"type", "function"}, {"function", {{"name", "other"}}}});
+  const HttpReply reply = post(body);
+  QVERIFY2(reply.status == 200, reply.body.c_str());
+  const Json choice = reply.json()["choices"][0];
+  QCOMPARE(choice["finish_reason"], "tool_calls");
+  QCOMPARE(choice["message"]["tool_calls"][0]["function"]["arguments"], kArguments);
+  const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
+  const auto has = [&](const std::string& text) { return tests::has(constraint, text); };
+  QVERIFY(has(kCall));
+  QCOMPARE(has(std::string(kCall) + "\n" + kCall), !has_one);
+  QCOMPARE(has("It rains."), !is_forced);
+  QCOMPARE(has(R"(<tool_call>{"name": "weather", "arguments": {"town": 5}}</tool_call>)"), !is_forced);
+  QCOMPARE(has(R"(<tool_call>{"name": "other", "arguments": {}}</tool_call>)"), body["tool_choice"] == "required");
+  QVERIFY(!has(R"(<tool_call>{"name": "third", "arguments": {}}</tool_call>)"));
+}
+
+void ToolsTest::a_call_cannot_be_forced_without_a_format() {
+  tests::FakeModel model;
+  model.chat_template = tests::kToolTemplate;
+  fixture_->load(model);
+  const HttpReply reply = post(with_tools({{"tool_choice", "required"}}));
   QCOMPARE(reply.status, 400);
   QCOMPARE(reply.json()["error"]["param"], "tool_choice");
-  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("guided decoding") != std::string::npos);
+  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("--tool-call-parser") != std::string::npos);
+}
+
+void ToolsTest::auto_off_forbids_no_forced_call() {
+  engine::EngineOptions options = fixture_->models().lease()->model().options;
+  options.enable_auto_tool_choice = false;
+  QVERIFY(fixture_->models().load(options).has_value());
+  QVERIFY(fixture_->models().wait().has_value());
+  QCOMPARE(post(with_tools({{"tool_choice", "required"}})).status, 200);
+}
+
+void ToolsTest::strict_tools_are_a_constraint() {
+  Json body = with_tools();
+  QCOMPARE(post(body).status, 200);
+  QVERIFY(fixture_->engine().submitted().back().sampling.structured_outputs.empty());
+  body["tools"][0]["function"]["strict"] = true;
+  QCOMPARE(post(body).status, 200);
+  const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
+  QVERIFY(tests::has(constraint, "Well."));
+  QVERIFY(tests::has(constraint, std::string("Well. ") + kCall + " and\n" + kCall));
+  QVERIFY(!tests::begins(constraint, R"(Well. <tool_call>{"name": "weather", "arguments": {"town")"));
+  body["parallel_tool_calls"] = false;
+  QCOMPARE(post(body).status, 200);
+  QVERIFY(!tests::has(fixture_->engine().submitted().back().sampling.structured_outputs, std::string(kCall) + kCall));
+  body["tool_choice"] = "none";
+  QCOMPARE(post(body).status, 200);
+  QVERIFY(fixture_->engine().submitted().back().sampling.structured_outputs.empty());
+}
+
+void ToolsTest::a_strict_tool_leaves_the_format_of_the_answer() {
+  Json body = with_tools({{"response_format", {{"type", "json_object"}}}});
+  body["tools"][0]["function"]["strict"] = true;
+  QCOMPARE(post(body).status, 200);
+  const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
+  QVERIFY(tests::has(constraint, R"({"a": 1})") && tests::has(constraint, kCall) && !tests::has(constraint, "Well."));
+}
+
+void ToolsTest::schemas_that_are_not_supported_are_named() {
+  Json body = with_tools({{"tool_choice", "required"}});
+  body["tools"][0]["function"]["parameters"]["properties"]["city"] = {{"type", "array"}, {"contains", Json::object()}};
+  const HttpReply reply = post(body);
+  QCOMPARE(reply.status, 400);
+  QCOMPARE(reply.json()["error"]["param"], "tools[0].function.parameters.properties.city.contains");
 }
 
 void ToolsTest::bad_fields_are_named_data() {
@@ -323,6 +437,15 @@ void ToolsTest::bad_fields_are_named_data() {
   row(R"("tool_choice":"required")", "tool_choice");
   row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":"any")", "tool_choice");
   row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":5)", "tool_choice");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"mcp"})", "tool_choice.type");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"function"})", "tool_choice.function");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}})",
+      "tool_choice.function.name");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[]}})",
+      "tool_choice.allowed_tools.tools");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[)"
+      R"({"function":{"name":"g"}}]}})",
+      "tool_choice.allowed_tools.tools[0].function.name");
   row(R"("parallel_tool_calls":"no")", "parallel_tool_calls");
   row(R"("include_reasoning":1)", "include_reasoning");
   row(R"("reasoning_effort":"some")", "reasoning_effort");

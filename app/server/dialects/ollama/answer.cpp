@@ -15,8 +15,8 @@ using engine::AnswerDelta;
 using engine::OrderedJson;
 using engine::TokenEvent;
 
-/// Units: nanoseconds, from milliseconds.
-std::int64_t nanoseconds(double ms) { return static_cast<std::int64_t>(std::max(ms, 0.0) * 1e6); }
+/// Units: nanoseconds, from milliseconds. At least 1: clients divide by durations.
+std::int64_t nanoseconds(double ms) { return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::max(ms, 0.0) * 1e6)); }
 
 OrderedJson object_head(const std::string& model) {
   OrderedJson object;
@@ -78,12 +78,12 @@ void AnswerObjects::add_end(const TokenEvent& event, OrderedJson& to) const {
   to["eval_duration"] = nanoseconds(timings.end_ms - timings.ttft_ms);
 }
 
-OrderedJson loaded_object(const std::string& model, bool is_chat) {
+OrderedJson loaded_object(const std::string& model, bool is_chat, bool unloads) {
   OrderedJson object = object_head(model);
   if (is_chat) object["message"] = {{"role", "assistant"}, {"content", ""}};
   else object["response"] = "";
   object["done"] = true;
-  object["done_reason"] = "load";
+  object["done_reason"] = unloads ? "unload" : "load";
   return object;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/dialects/openai/response_items.h"
+#include "app/server/generate/common_fields.h"
 #include "app/server/generate/flat_tools.h"
 #include "engine/api/exact_json.h"
 
@@ -82,6 +83,7 @@ class ResponseReader {
     read_.tools = nest_tools(reader_, exact, kFunctionForm);
     LATHE_TRY_VOID(reader_.verdict());
     read_.given.set("tools", Json(engine::rounded_json(read_.tools)), "tools");
+    name_flat_tools(read_.given, reader_.object(), kFunctionForm);
     LATHE_TRY_VOID(read_conversation());
     write_echo();
     read_.given.warn(reader_.warnings());
@@ -100,7 +102,7 @@ class ResponseReader {
     read_.truncates = truncation == "auto";
     if (!read_.truncates && truncation != "disabled") reader_.refuse("truncation", "must be \"auto\" or \"disabled\"");
     reader_.object("metadata");
-    request.n_top_logprobs = reader_.integer("top_logprobs").value_or(0);
+    request.n_top_logprobs = read_top_logprobs(reader_);
     read_.reports_logprobs = request.n_top_logprobs != 0;
   }
 
@@ -149,12 +151,18 @@ class ResponseReader {
     if (type == "function") {
       if (inner.text("name").value_or("").empty()) inner.refuse("name", "is missing or empty");
       if (!inner.failed()) read_.given.set("tool_choice", nested(*choice), "tool_choice");
+      read_.given.name_inside("tool_choice.function.name", "tool_choice.name");
     } else if (type == "allowed_tools") {
       const Json* tools = inner.array("tools");
       Json allowed = Json::array();
       for (std::size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
-        if ((*tools)[i].is_object()) allowed.push_back(nested((*tools)[i]));
+        if (!(*tools)[i].is_object()) continue;
+        const std::string at = std::to_string(allowed.size());
+        read_.given.name_inside("tool_choice.allowed_tools.tools[" + at + "].function.name",
+                                "tool_choice.tools[" + std::to_string(i) + "].name");
+        allowed.push_back(nested((*tools)[i]));
       }
+      read_.given.name_inside("tool_choice.allowed_tools", "tool_choice");
       const Json list = {{"mode", inner.text("mode").value_or("auto")}, {"tools", std::move(allowed)}};
       read_.given.set("tool_choice", {{"type", "allowed_tools"}, {"allowed_tools", list}}, "tool_choice");
     } else {

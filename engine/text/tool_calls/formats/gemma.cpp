@@ -113,26 +113,30 @@ std::optional<std::vector<ToolCall>> parse_function_gemma(const BlockText& block
 
 }  // namespace
 
-extern constexpr CallFormat kGemma4Calls = {.name = "gemma4",
-                                            .telltales = {"<|tool_call>"},
-                                            .begins = {"<|tool_call>"},
-                                            .wraps = {},
-                                            .bare = {},
-                                            .end_rule = BlockEnd::marker_outside_quotes,
-                                            .head = BlockHead::name,
-                                            .end = "<tool_call|>",
-                                            .quote = kGemma4Quote,
-                                            .parse = parse_gemma4};
+extern constexpr CallFormat kGemma4Calls = {
+    .name = "gemma4",
+    .telltales = {"<|tool_call>"},
+    .begins = {"<|tool_call>"},
+    .wraps = {},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_quotes,
+    .head = BlockHead::name,
+    .end = "<tool_call|>",
+    .quote = kGemma4Quote,
+    .parse = parse_gemma4,
+    .texts = {{{.call = "<|tool_call>call:$name$json<tool_call|>", .style = ValueStyle::quoted}}}};
 
-extern constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
-                                                   .telltales = {"<start_function_call>"},
-                                                   .begins = {"<start_function_call>"},
-                                                   .wraps = {},
-                                                   .bare = {},
-                                                   .end_rule = BlockEnd::marker_outside_quotes,
-                                                   .head = BlockHead::name,
-                                                   .end = "<end_function_call>",
-                                                   .quote = kFunctionGemmaQuote,
-                                                   .parse = parse_function_gemma};
+extern constexpr CallFormat kFunctionGemmaCalls = {
+    .name = "functiongemma",
+    .telltales = {"<start_function_call>"},
+    .begins = {"<start_function_call>"},
+    .wraps = {},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_quotes,
+    .head = BlockHead::name,
+    .end = "<end_function_call>",
+    .quote = kFunctionGemmaQuote,
+    .parse = parse_function_gemma,
+    .texts = {{{.call = "<start_function_call>call:$name$json<end_function_call>", .style = ValueStyle::quoted}}}};
 
 }  // namespace lathe::engine

@@ -87,6 +87,13 @@ extern constexpr CallFormat kPythonicCalls = {.name = "pythonic",
                                               .bare = "[",
                                               .end_rule = BlockEnd::bracketed,
                                               .end = {},
-                                              .parse = parse_pythonic};
+                                              .parse = parse_pythonic,
+                                              .texts = {{{.before = "[",
+                                                          .call = "$name($values)",
+                                                          .between = ",$_",
+                                                          .after = "]",
+                                                          .value = "$key=$value",
+                                                          .comma = ",$_",
+                                                          .style = ValueStyle::python}}}};
 
 }  // namespace lathe::engine
