@@ -104,7 +104,7 @@ class WholeNumbersTest : public QObject {
     QCOMPARE(digits_of((*exact)["b"][0]), std::optional<std::string>("18446744073709551616"));
     QVERIFY(!digits_of((*exact)["u"]));
     QCOMPARE(digits_of(Json(*exact)["b"][0]), std::optional<std::string>("18446744073709551616"));
-    QCOMPARE(rounded_json(*exact), parse_ordered_json(text, "text").value());
+    QVERIFY(rounded_json(*exact) == parse_ordered_json(text, "text").value());
     QVERIFY(!parse_exact_json(R"({"a":1,"a":2})", "text"));
     QVERIFY(!parse_exact_json("1e400", "text"));
   }
