@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <new>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/api/exact_json.h"
 #include "engine/api/python_json.h"
 #include "engine/base/non_finite.h"
 #include "engine/base/utf8.h"
@@ -51,6 +53,7 @@ struct JsonLeniency {
   bool takes_non_finite = false;  ///< the text went through with_finite_spellings()
   bool takes_tags = false;        ///< an object with the one key "__float__" is a number
   bool last_key_wins = false;     ///< for ordered JSON: a repeated key is no error
+  bool keeps_digits = false;      ///< whole numbers of more than 64 bits are binary values
 };
 
 /// Builds the value from parser events; stops at the first broken limit or repeated key.
@@ -65,7 +68,10 @@ class LimitedBuilder {
   bool number_integer(typename AnyJson::number_integer_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_unsigned(typename AnyJson::number_unsigned_t value) { return add(AnyJson(value)) != nullptr; }
   bool number_float(typename AnyJson::number_float_t value, const std::string& token) {
-    return add(AnyJson(leniency_.takes_non_finite ? non_finite_of(token).value_or(value) : value)) != nullptr;
+    if (leniency_.takes_non_finite) value = non_finite_of(token).value_or(value);
+    const bool is_whole = token.find_first_of(".eE") == token.npos;
+    if (!leniency_.keeps_digits || !is_whole) return add(AnyJson(value)) != nullptr;
+    return add(AnyJson::binary(typename AnyJson::binary_t::container_type(token.begin(), token.end()))) != nullptr;
   }
   bool string(std::string& value) { return add(AnyJson(std::move(value))) != nullptr; }
   bool binary(typename AnyJson::binary_t&) { return refuse("binary data is not JSON"); }
@@ -185,6 +191,32 @@ std::string dump_any(const AnyJson& json, int indent) {
 }
 
 template <class AnyJson>
+std::optional<std::string> digits_in(const AnyJson& value) {
+  if (!value.is_binary()) return std::nullopt;
+  const auto& bytes = value.get_binary();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+bool has_digits(const OrderedJson& json) {
+  return json.is_binary() || (json.is_structured() && std::any_of(json.begin(), json.end(), has_digits));
+}
+
+void dump_exactly(const OrderedJson& json, std::string& out) {
+  if (!json.is_structured() || json.empty()) {
+    out += digits_in(json).value_or(std::string());
+    if (!json.is_binary()) out += dump_any(json, -1);
+    return;
+  }
+  out += json.is_array() ? '[' : '{';
+  for (auto item = json.begin(); item != json.end(); ++item) {
+    if (item != json.begin()) out += ',';
+    if (json.is_object()) out.append(dump_any(OrderedJson(item.key()), -1)).append(":");
+    dump_exactly(*item, out);
+  }
+  out += json.is_array() ? ']' : '}';
+}
+
+template <class AnyJson>
 Result<AnyJson> parse_any(std::string_view text, std::string_view name, const JsonLimits& limits,
                           const JsonLeniency& leniency = {}) {
   const auto refuse = [&](std::size_t at, std::string_view reason) {
@@ -219,6 +251,9 @@ Result<Json> parse_json(std::string_view text, std::string_view name, const Json
 Result<OrderedJson> parse_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   return parse_any<OrderedJson>(text, name, limits);
 }
+Result<OrderedJson> parse_exact_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  return parse_any<OrderedJson>(text, name, limits, {.keeps_digits = true});
+}
 Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return parse_any<Json>(with_finite_spellings(text), name, limits, {.takes_non_finite = true, .takes_tags = true});
@@ -234,6 +269,21 @@ std::string excerpt_of_json(const Json& value) {
   if (value.is_number_float() && std::isnan(value.get<double>())) return "NaN";
   if (value.is_number_float() && std::isinf(value.get<double>())) return value.get<double>() < 0 ? "-Infinity" : "Infinity";
   return fmt::format("{:.80}", dump_json(value));
+}
+
+std::optional<std::string> digits_of(const Json& value) { return digits_in(value); }
+std::optional<std::string> digits_of(const OrderedJson& value) { return digits_in(value); }
+OrderedJson rounded_json(OrderedJson json) {
+  if (const auto digits = digits_in(json)) return parse_ordered_json(*digits, "number").value_or(OrderedJson());
+  if (json.is_structured())
+    for (OrderedJson& value : json) value = rounded_json(std::move(value));
+  return json;
+}
+std::string dump_exact_json(const OrderedJson& json) {
+  if (!has_digits(json)) return dump_any(json, -1);
+  std::string out;
+  dump_exactly(json, out);
+  return out;
 }
 
 std::string dump_json(const Json& json, int indent) { return dump_any(json, indent); }

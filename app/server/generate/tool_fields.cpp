@@ -5,6 +5,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/request_body.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app {
 namespace {
@@ -36,7 +37,7 @@ class ChoiceReader {
   ChoiceReader(RequestFields& body, const OrderedJson& tools, const engine::LoadedModel& model)
       : body_(body), model_(model), choice_(body.any("tool_choice")) {
     demand_.calls.is_parallel = body.flag("parallel_tool_calls").value_or(true);
-    if (tools.is_array()) demand_.calls.tools = tools;
+    if (tools.is_array()) demand_.calls.tools = engine::rounded_json(tools);
   }
 
   ToolDemand read() {
@@ -161,7 +162,7 @@ engine::Result<OrderedJson> read_tools(RequestFields& body, std::string_view tex
     for (std::size_t i = 0; i < tools->size(); ++i) check_tool((*tools)[i], body, "tools[" + std::to_string(i) + "]");
   }
   if (body.failed()) return OrderedJson();
-  LATHE_TRY(OrderedJson ordered, engine::parse_ordered_json(text, "body"));
+  LATHE_TRY(OrderedJson ordered, engine::parse_exact_json(text, "body"));
   return std::move(ordered["tools"]);
 }
 

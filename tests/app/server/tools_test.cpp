@@ -34,6 +34,8 @@ class ToolsTest : public QObject {
   void arguments_are_read_as_python_does();
   void a_call_is_an_answer();
   void content_beside_a_call_stays();
+  void one_break_stays_between_the_texts_around_a_call();
+  void long_numbers_of_tools_and_calls_keep_their_digits();
   void a_call_is_streamed_name_first();
   void streamed_messages_equal_whole_ones();
   void every_call_has_its_own_id();
@@ -153,6 +155,29 @@ void ToolsTest::content_beside_a_call_stays() {
   const Json message = post(with_tools()).json()["choices"][0]["message"];
   QCOMPARE(message["content"], "I look.");
   QCOMPARE(message["tool_calls"].size(), std::size_t(1));
+}
+
+void ToolsTest::one_break_stays_between_the_texts_around_a_call() {
+  fixture_->engine().answer_with("Let me check.\n\n" + std::string(kCall) + "\n\nDone well.");
+  const std::string expected = "Let me check.\n\nDone well.";
+  for (const Json& choice : post(with_tools({{"n", 3}})).json()["choices"]) {
+    QCOMPARE(choice["message"]["content"], expected);
+    QCOMPARE(choice["message"]["tool_calls"].size(), std::size_t(1));
+  }
+  QCOMPARE(joined_message(stream(with_tools()))["content"], expected);
+}
+
+void ToolsTest::long_numbers_of_tools_and_calls_keep_their_digits() {
+  Json body = with_tools();
+  const std::string call = R"({"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"weather",)"
+                           R"("arguments":"{\"n\": 12345678901234567890}"}}]})";
+  body["messages"].push_back(Json::parse(call));
+  body["messages"].push_back({{"role", "user"}, {"content", "And now?"}});
+  body["tools"][0]["function"]["parameters"]["properties"]["n"] = {{"maximum", 18446744073709551615u}};
+  fixture_->engine().answer_with("Sun.");
+  QCOMPARE(post(body).status, 200);
+  QVERIFY2(prompt().find("12345678901234567890") != std::string::npos, prompt().c_str());
+  QVERIFY2(prompt().find("18446744073709551615") != std::string::npos, prompt().c_str());
 }
 
 void ToolsTest::a_call_is_streamed_name_first() {

@@ -7,6 +7,7 @@
 #include "app/server/generate/chat_plan.h"
 #include "app/server/generate/flat_tools.h"
 #include "app/server/generate/submit.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::anthropic {
 namespace {
@@ -87,15 +88,16 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
   MessagesRequest request;
   LATHE_TRY(request.given, RequestBody::read(text, request_fields()));
   LATHE_TRY(const OrderedJson ordered, engine::parse_ordered_json(text, "body"));
+  LATHE_TRY(const OrderedJson exact, engine::parse_exact_json(text, "body"));
   const RequestBody original = request.given;
   RequestFields reader = original.reader();
-  request.tools = nest_tools(reader, ordered, kToolForm);
+  request.tools = nest_tools(reader, exact, kToolForm);
   translate_tool_choice(reader, request.given);
   translate_output_config(reader, ordered, request.given);
   LATHE_TRY_VOID(reader.verdict());
-  request.given.set("tools", Json(request.tools), "tools");
+  request.given.set("tools", Json(engine::rounded_json(request.tools)), "tools");
   name_flat_tools(request.given, original.fields(), kToolForm);
-  LATHE_TRY(request.messages, read_message_blocks(reader, ordered));
+  LATHE_TRY(request.messages, read_message_blocks(reader, exact));
   if (is_prefilled(request.messages)) request.given.set("continue_final_message", true, "messages");
   request.given.warn(reader.warnings());
   return request;

@@ -6,6 +6,7 @@
 #include "app/server/dialects/ollama/ollama.h"
 #include "app/server/error_status.h"
 #include "app/server/generate/token_logprobs.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::ollama {
 namespace {
@@ -25,7 +26,7 @@ OrderedJson object_head(const std::string& model) {
 }
 
 OrderedJson call_object(const engine::ToolCall& call, std::size_t index) {
-  const auto arguments = engine::parse_ordered_json(call.arguments, "arguments");
+  const auto arguments = engine::parse_exact_json(call.arguments, "arguments");
   OrderedJson function;
   function["index"] = index;
   function["name"] = call.name;
@@ -33,7 +34,7 @@ OrderedJson call_object(const engine::ToolCall& call, std::size_t index) {
   return {{"id", call.id}, {"function", std::move(function)}};
 }
 
-void write_line(const OrderedJson& object, std::string& out) { out.append(engine::dump_json(object)).append("\n"); }
+void write_line(const OrderedJson& object, std::string& out) { out.append(engine::dump_exact_json(object)).append("\n"); }
 
 }  // namespace
 

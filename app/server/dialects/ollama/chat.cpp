@@ -8,6 +8,7 @@
 #include "app/server/generate/infill.h"
 #include "app/server/generate/submit.h"
 #include "app/server/generate/tool_fields.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::ollama {
 namespace {
@@ -38,7 +39,7 @@ void translate_calls(Json& messages, const OrderedJson& ordered) {
     for (std::size_t j = 0; j < calls.size(); ++j) {
       const Json::json_pointer path("/" + std::to_string(j) + "/function/arguments");
       if (!calls.contains(path) || !calls[path].is_object()) continue;
-      calls[path] = engine::dump_json(ordered["messages"][i]["tool_calls"][j]["function"]["arguments"]);
+      calls[path] = engine::dump_exact_json(ordered["messages"][i]["tool_calls"][j]["function"]["arguments"]);
     }
   }
 }
@@ -51,7 +52,7 @@ engine::Result<RequestBody> read_body(std::string_view text) {
   if (!fields.contains("stream")) given.set("stream", true, "stream");
   if (fields.contains("tools") && fields["tools"] == Json::array()) given.set("tools", nullptr, "tools");
   if (fields.contains("messages") && fields["messages"].is_array()) {
-    LATHE_TRY(const OrderedJson ordered, engine::parse_ordered_json(text, "body"));
+    LATHE_TRY(const OrderedJson ordered, engine::parse_exact_json(text, "body"));
     Json messages = fields["messages"];
     translate_calls(messages, ordered);
     given.set("messages", std::move(messages), "messages");

@@ -9,6 +9,7 @@
 #include "app/server/dialects/openai/response_items.h"
 #include "app/server/generate/common_fields.h"
 #include "app/server/generate/flat_tools.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -69,17 +70,19 @@ std::string text_in(const Json& object, const char* name) {
 
 class ResponseReader {
  public:
-  ResponseReader(const ServerContext& context, RequestFields& reader, const OrderedJson& ordered, ReadResponse& read)
-      : context_(context), reader_(reader), ordered_(ordered), read_(read) {}
+  ResponseReader(const ServerContext& context, RequestFields& reader, const OrderedJson& ordered, std::string_view text,
+                 ReadResponse& read)
+      : context_(context), reader_(reader), ordered_(ordered), text_(text), read_(read) {}
 
   engine::Result<void> read() {
     read_settings();
     read_include();
     read_text();
     read_tool_choice();
-    read_.tools = nest_tools(reader_, ordered_, kFunctionForm);
+    LATHE_TRY(const OrderedJson exact, engine::parse_exact_json(text_, "body"));
+    read_.tools = nest_tools(reader_, exact, kFunctionForm);
     LATHE_TRY_VOID(reader_.verdict());
-    read_.given.set("tools", Json(read_.tools), "tools");
+    read_.given.set("tools", Json(engine::rounded_json(read_.tools)), "tools");
     name_flat_tools(read_.given, reader_.object(), kFunctionForm);
     LATHE_TRY_VOID(read_conversation());
     write_echo();
@@ -224,6 +227,7 @@ class ResponseReader {
   const ServerContext& context_;
   RequestFields& reader_;
   const OrderedJson& ordered_;
+  std::string_view text_;  ///< of the body
   ReadResponse& read_;
 };
 
@@ -240,7 +244,7 @@ engine::Result<ReadResponse> read_response(const ServerContext& context, std::st
   LATHE_TRY(const OrderedJson ordered, engine::parse_ordered_json(text, "body"));
   const RequestBody original = read.given;
   RequestFields reader = original.reader();
-  LATHE_TRY_VOID(ResponseReader(context, reader, ordered, read).read());
+  LATHE_TRY_VOID(ResponseReader(context, reader, ordered, text, read).read());
   return read;
 }
 

@@ -112,6 +112,23 @@ class OllamaTest : public QObject {
     QCOMPARE(n_calls, std::size_t(2));
   }
 
+  void a_break_and_all_digits_of_arguments_stay() {
+    load_tool_model();
+    const std::string call = R"(<tool_call>{"name": "weather", "arguments": {"n": 123456789012345678901}}</tool_call>)";
+    fixture_->engine().answer_with("Let me see.\n\n" + call + "\n\nSunny.");
+    for (const bool streams : {false, true}) {
+      const HttpReply reply = post("/api/chat", tests::with_tools({{"stream", streams}}));
+      std::string content;
+      if (streams) {
+        for (const Json& object : objects_of(reply)) content += object["message"].value("content", "");
+      } else {
+        content = reply.json()["message"]["content"];
+      }
+      QCOMPARE(content, std::string("Let me see.\n\nSunny."));
+      QVERIFY2(reply.body.find(R"("arguments":{"n":123456789012345678901})") != std::string::npos, reply.body.c_str());
+    }
+  }
+
   /// Arguments of earlier calls are objects in this protocol.
   void calls_and_results_reach_the_prompt() {
     load_tool_model();
