@@ -3,7 +3,6 @@
 #include <QtTest>
 #include <set>
 
-#include "tests/support/grammar_run.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tool_chats.h"
 
@@ -48,13 +47,6 @@ class ToolsTest : public QObject {
   void ids_and_log_probabilities_come_once();
   void auto_needs_a_form_that_can_be_read();
   void auto_can_be_switched_off();
-  void a_forced_call_is_a_constraint_data();
-  void a_forced_call_is_a_constraint();
-  void a_call_cannot_be_forced_without_a_format();
-  void auto_off_forbids_no_forced_call();
-  void strict_tools_are_a_constraint();
-  void a_strict_tool_leaves_the_format_of_the_answer();
-  void schemas_that_are_not_supported_are_named();
   void bad_fields_are_named_data();
   void bad_fields_are_named();
   void bad_requests_harm_no_other();
@@ -320,98 +312,6 @@ void ToolsTest::auto_can_be_switched_off() {
   const HttpReply reply = post(with_tools());
   QCOMPARE(reply.status, 400);
   QVERIFY(reply.json()["error"]["message"].get<std::string>().find("switched off") != std::string::npos);
-}
-
-void ToolsTest::a_forced_call_is_a_constraint_data() {
-  QTest::addColumn<QByteArray>("fields");
-  QTest::addColumn<bool>("is_forced");
-  QTest::addColumn<bool>("has_one");
-  const auto row = [](const char* fields, bool is_forced, bool has_one) {
-    QTest::newRow(fields) << QByteArray(fields) << is_forced << has_one;
-  };
-  row(R"({"tool_choice":"required"})", true, false);
-  row(R"({"tool_choice":"required","parallel_tool_calls":false})", true, true);
-  row(R"({"tool_choice":{"type":"function","function":{"name":"weather"}}})", true, true);
-  row(R"({"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[)"
-      R"({"type":"function","function":{"name":"weather"}}]}}})",
-      true, false);
-  row(R"({"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[)"
-      R"({"type":"function","function":{"name":"weather"}}]}}})",
-      false, false);
-}
-
-void ToolsTest::a_forced_call_is_a_constraint() {
-  QFETCH(QByteArray, fields);
-  QFETCH(bool, is_forced);
-  QFETCH(bool, has_one);
-  fixture_->engine().answer_with(kCall);
-  Json body = with_tools(Json::parse(fields.toStdString()));
-  body["tools"].push_back({{"type", "function"}, {"function", {{"name", "other"}}}});
-  const HttpReply reply = post(body);
-  QVERIFY2(reply.status == 200, reply.body.c_str());
-  const Json choice = reply.json()["choices"][0];
-  QCOMPARE(choice["finish_reason"], "tool_calls");
-  QCOMPARE(choice["message"]["tool_calls"][0]["function"]["arguments"], kArguments);
-  const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
-  const auto has = [&](const std::string& text) { return tests::has(constraint, text); };
-  QVERIFY(has(kCall));
-  QCOMPARE(has(std::string(kCall) + "\n" + kCall), !has_one);
-  QCOMPARE(has("It rains."), !is_forced);
-  QCOMPARE(has(R"(<tool_call>{"name": "weather", "arguments": {"town": 5}}</tool_call>)"), !is_forced);
-  QCOMPARE(has(R"(<tool_call>{"name": "other", "arguments": {}}</tool_call>)"), body["tool_choice"] == "required");
-  QVERIFY(!has(R"(<tool_call>{"name": "third", "arguments": {}}</tool_call>)"));
-}
-
-void ToolsTest::a_call_cannot_be_forced_without_a_format() {
-  tests::FakeModel model;
-  model.chat_template = tests::kToolTemplate;
-  fixture_->load(model);
-  const HttpReply reply = post(with_tools({{"tool_choice", "required"}}));
-  QCOMPARE(reply.status, 400);
-  QCOMPARE(reply.json()["error"]["param"], "tool_choice");
-  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("--tool-call-parser") != std::string::npos);
-}
-
-void ToolsTest::auto_off_forbids_no_forced_call() {
-  engine::EngineOptions options = fixture_->models().lease()->model().options;
-  options.enable_auto_tool_choice = false;
-  QVERIFY(fixture_->models().load(options).has_value());
-  QVERIFY(fixture_->models().wait().has_value());
-  QCOMPARE(post(with_tools({{"tool_choice", "required"}})).status, 200);
-}
-
-void ToolsTest::strict_tools_are_a_constraint() {
-  Json body = with_tools();
-  QCOMPARE(post(body).status, 200);
-  QVERIFY(fixture_->engine().submitted().back().sampling.structured_outputs.empty());
-  body["tools"][0]["function"]["strict"] = true;
-  QCOMPARE(post(body).status, 200);
-  const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
-  QVERIFY(tests::has(constraint, "Well."));
-  QVERIFY(tests::has(constraint, std::string("Well. ") + kCall + " and\n" + kCall));
-  QVERIFY(!tests::begins(constraint, R"(Well. <tool_call>{"name": "weather", "arguments": {"town")"));
-  body["parallel_tool_calls"] = false;
-  QCOMPARE(post(body).status, 200);
-  QVERIFY(!tests::has(fixture_->engine().submitted().back().sampling.structured_outputs, std::string(kCall) + kCall));
-  body["tool_choice"] = "none";
-  QCOMPARE(post(body).status, 200);
-  QVERIFY(fixture_->engine().submitted().back().sampling.structured_outputs.empty());
-}
-
-void ToolsTest::a_strict_tool_leaves_the_format_of_the_answer() {
-  Json body = with_tools({{"response_format", {{"type", "json_object"}}}});
-  body["tools"][0]["function"]["strict"] = true;
-  QCOMPARE(post(body).status, 200);
-  const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
-  QVERIFY(tests::has(constraint, R"({"a": 1})") && tests::has(constraint, kCall) && !tests::has(constraint, "Well."));
-}
-
-void ToolsTest::schemas_that_are_not_supported_are_named() {
-  Json body = with_tools({{"tool_choice", "required"}});
-  body["tools"][0]["function"]["parameters"]["properties"]["city"] = {{"type", "array"}, {"contains", Json::object()}};
-  const HttpReply reply = post(body);
-  QCOMPARE(reply.status, 400);
-  QCOMPARE(reply.json()["error"]["param"], "tools[0].function.parameters.properties.city.contains");
 }
 
 void ToolsTest::bad_fields_are_named_data() {

@@ -261,10 +261,10 @@ void DocksTest::layers_with_a_window_have_blocks_of_their_own() {
 
 void DocksTest::recurrent_layers_have_a_row_of_states() {
   fixture->show_panel("kv");
-  auto* states = fixture->find<ui::StateMap>("kv.states");
-  QVERIFY(!states->isVisible());
+  QVERIFY(!fixture->find<ui::StateMap>("kv.states")->isVisible());
   reload(&FakeModel::n_snapshots, 6);
   fixture->show_panel("kv");
+  auto* states = fixture->find<ui::StateMap>("kv.states");
   auto* counts = fixture->find<QLabel>("kv.counts");
   QTRY_VERIFY2(counts->text().endsWith("states <b>0</b> of <b>4</b>, snapshots <b>1</b> of <b>6</b>"),
                qPrintable(counts->text()));
