@@ -152,7 +152,8 @@ void ToolsTest::content_beside_a_call_stays() {
 void ToolsTest::one_break_stays_between_the_texts_around_a_call() {
   fixture_->engine().answer_with("Let me check.\n\n" + std::string(kCall) + "\n\nDone well.");
   const std::string expected = "Let me check.\n\nDone well.";
-  for (const Json& choice : post(with_tools({{"n", 3}})).json()["choices"]) {
+  const Json answer = post(with_tools({{"n", 3}})).json();
+  for (const Json& choice : answer["choices"]) {
     QCOMPARE(choice["message"]["content"], expected);
     QCOMPARE(choice["message"]["tool_calls"].size(), std::size_t(1));
   }

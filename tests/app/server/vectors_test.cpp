@@ -2,6 +2,7 @@
 // Vectors, scores and ranks over HTTP: forms of input and of answers, refusals, clients that leave, an encoder that is
 // served.
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -30,7 +31,7 @@ namespace {
 std::vector<float> decoded(const Json& text) {
   const QByteArray bytes = QByteArray::fromBase64(QByteArray::fromStdString(text.get<std::string>()));
   std::vector<float> vector(static_cast<std::size_t>(bytes.size()) / sizeof(float));
-  std::memcpy(vector.data(), bytes.data(), vector.size() * sizeof(float));
+  std::copy_n(bytes.data(), vector.size() * sizeof(float), reinterpret_cast<char*>(vector.data()));
   return vector;
 }
 
