@@ -39,8 +39,8 @@ Cost decode_cost(int n_seqs, int n_context) {
   Scheduler scheduler({.max_num_seqs = n_seqs, .max_num_batched_tokens = 8192, .max_logit_rows = n_seqs},
                       *policy_table().front(), PagedCache(n_blocks, kBlockSize, true));
   std::deque<Sequence> sequences(static_cast<std::size_t>(n_seqs));
-  for (Sequence& sequence : sequences) {
-    sequence.id = static_cast<std::uint64_t>(&sequence - &sequences[0]) + 1;
+  for (std::uint64_t n_added = 0; Sequence & sequence : sequences) {
+    sequence.id = ++n_added;
     sequence.n_prompt = n_context;
     sequence.tokens.assign(static_cast<std::size_t>(n_context), static_cast<std::int32_t>(sequence.id));
     sequence.tokens.reserve(static_cast<std::size_t>(n_context + 2 * kSteps));

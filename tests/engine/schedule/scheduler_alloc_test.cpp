@@ -59,8 +59,8 @@ void SchedulerAllocTest::steps_allocate_nothing() {
                       *find_policy(policy.toStdString()),
                       PagedCache(n_blocks, 4, true, 0, windows, has_states ? 8 : 0, has_states ? 5 : 0));
   std::deque<Sequence> sequences(8);
-  for (Sequence& sequence : sequences) {
-    sequence.id = static_cast<std::uint64_t>(&sequence - &sequences.front()) + 1;
+  for (std::uint64_t n_added = 0; Sequence & sequence : sequences) {
+    sequence.id = ++n_added;
     sequence.tokens.assign(12, static_cast<std::int32_t>(sequence.id % 4));
     sequence.tokens.reserve(100);
     sequence.table.blocks.reserve(30);
