@@ -36,6 +36,12 @@ std::vector<std::int64_t> plain_shape(const StoredTensor& tensor) {
   return shape;
 }
 
+bool is_readable(const StoredTensor& tensor) {
+  const StoredType& type = *tensor.type;
+  if (tensor.coded != nullptr) return true;
+  return type.dtype ? kernels::is_floating(*type.dtype) : type.decode != nullptr;
+}
+
 kernels::TensorView view_of(const StoredTensor& tensor, std::vector<std::byte>& aligned,
                             const kernels::ParallelFor& parallel_for) {
   if (tensor.coded != nullptr) {

@@ -72,6 +72,9 @@ std::span<const kernels::WeightFormat> formats_of(const StoredTensor& tensor);
 /// The tensor's shape without the dimension of 1 that weights of depthwise convolutions have: [C, 1, k] is [C, k].
 std::vector<std::int64_t> plain_shape(const StoredTensor& tensor);
 
+/// True if view_of() gives the numbers of the tensor: it is of a floating type, or has a decoder.
+bool is_readable(const StoredTensor& tensor);
+
 /// A view of a tensor whose plain_shape() has one or two dimensions: its dtype where kernels read the type, else decoded
 /// f32. Headers may put tensors at odd addresses; an unaligned tensor is copied to `aligned`, and decoded values are written
 /// there. `aligned` must outlive the view.

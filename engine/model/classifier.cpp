@@ -33,6 +33,12 @@ Result<std::vector<float>> Classifier::read_tensor(const Checkpoint& checkpoint,
     return fail(ErrorCode::model_refused, "the classifier is quantized, which is not supported",
                 fmt::format("{}: {}", checkpoint.file_of(tensor), tensor.name));
   }
+  if (!is_readable(tensor)) {
+    return fail(
+        ErrorCode::model_refused,
+        fmt::format("dtype: got {}, which the classifier cannot be in; expected F32, F16 or BF16", tensor.type->name),
+        fmt::format("{}: {}", checkpoint.file_of(tensor), tensor.name));
+  }
   LATHE_TRY_VOID(checkpoint.prepare(tensor));
   std::vector<std::byte> aligned;
   const kernels::TensorView view = view_of(tensor, aligned);

@@ -27,7 +27,7 @@ struct MoeConfig {
   bool has_expert_bias = false;
   std::int64_t shared_size = 0;  ///< intermediate size of the shared expert, which every row uses as well; 0: none
   bool weighs_input = false;     ///< the weight of an expert multiplies its input, not its output: Llama 4
-  bool adds_mlp = false;       ///< layers with experts have an MLP as well, and norms of each: Gemma 4
+  bool adds_mlp = false;         ///< layers with experts have an MLP as well, and norms of each: Gemma 4
   bool has_shared_gate = false;  ///< the shared expert's output is multiplied with the sigmoid of shared_expert_gate
 
   kernels::RouterForm router() const {

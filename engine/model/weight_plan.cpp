@@ -26,13 +26,6 @@ constexpr std::array kFloatingTypes = {kernels::Dtype::f32, kernels::Dtype::f16,
 /// Type to which quantized blocks are decoded, unless an option names another.
 constexpr kernels::Dtype kDecodedType = kernels::Dtype::bf16;
 
-bool is_readable(const StoredTensor& tensor) {
-  const StoredType& type = *tensor.type;
-  if (tensor.coded != nullptr) return true;
-  if (!type.dtype) return type.decode != nullptr;
-  return std::find(kFloatingTypes.begin(), kFloatingTypes.end(), *type.dtype) != kFloatingTypes.end();
-}
-
 tl::unexpected<Error> refuse(std::string message, const std::string& file, std::string_view tensor) {
   return fail(ErrorCode::model_refused, std::move(message), fmt::format("{}: {}", file, tensor));
 }

@@ -36,7 +36,7 @@ bool rows_are_consistent(const BatchPlan& plan) {
   if (plan.state_slots.size() != n_seqs || plan.n_padding.size() != n_seqs) return false;
   if (plan.state_sources.size() != n_seqs || !snapshots_are_consistent(plan)) return false;
   if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
-  if (!plan.takes_state.empty() && plan.takes_state.size() != plan.logit_rows.size()) return false;
+  if (plan.takes_state.size() != plan.logit_rows.size()) return false;
   if (plan.query_start.size() != n_seqs + 1 || plan.query_start.front() != 0) return false;
   if (plan.query_start.back() != plan.n_rows()) return false;
   for (std::size_t i = 0; i < n_seqs; ++i) {

@@ -36,7 +36,7 @@ struct BatchPlan {
   std::vector<std::int32_t> logit_rows;    ///< [R], rows that need logits, ascending
   std::vector<std::uint8_t> takes_best{};  ///< [R], 1: only the best token of those logits is needed; empty: none
 
-  std::vector<std::uint8_t> takes_state{};  ///< [R], 1: the hidden state of the row is needed, and no logits; empty: none
+  std::vector<std::uint8_t> takes_state{};  ///< [R], 1: the hidden state of the row is needed, and no logits
 
   int n_rows() const { return static_cast<int>(token_ids.size()); }
   int n_seqs() const { return static_cast<int>(context_len.size()); }

@@ -181,7 +181,7 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
 /// Takes the snapshots of recurrent states that the rows up to `end` pass. Snapshots end no chunk: a step of its own for the
 /// few tokens after the last block of a prompt would read all weights again.
 void Scheduler::take_snapshots(Sequence& sequence, int end) {
-  if (!cache_.snapshots()) return;
+  if (!cache_.snapshots() || policy_->reserves_context) return;  // what such policies compute is not published
   const SnapshotRule rule{.block_size = cache_.block_size(),
                           .n_tokens = sequence.n_tokens(),
                           .in_prefill = sequence.in_prefill(),

@@ -221,12 +221,13 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
 }
 
 void EngineLoop::shut_down(std::chrono::milliseconds grace) {
+  const auto patience = std::clamp(grace, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   mailbox_.close();
-  if (parts_.embedder != nullptr) parts_.embedder->shut_down(grace);
+  if (parts_.embedder != nullptr) parts_.embedder->shut_down(patience);
   std::unique_lock lock(end_mutex_);
   const auto has_ended = [this] { return has_ended_; };
-  const auto patience = std::clamp(grace, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
-  if (ended_changed_.wait_for(lock, patience, has_ended)) return;
+  if (ended_changed_.wait_until(lock, deadline, has_ended)) return;
   aborting_.store(true);
   ended_changed_.wait(lock, has_ended);
 }

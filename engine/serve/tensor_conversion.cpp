@@ -75,8 +75,8 @@ Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWri
       std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
   const kernels::RoundedTensor rounded(part.format, source, parallel_for_);
   const bool is_plain = part.layout == TensorLayout::plain;
-  std::vector<std::byte> bytes, first_row,
-      all;  // `all` collects a part whose layout in files is not plain, to reorder it at the end
+  std::vector<std::byte> bytes, first_row;
+  std::vector<std::byte> all;  // of a part whose layout in files is not plain, to reorder it at the end
   for (std::int64_t begin = 0; begin < n_rows; begin += rows_at_a_time) {
     const std::int64_t count = std::min(rows_at_a_time, n_rows - begin);
     bytes.resize(static_cast<std::size_t>(count * k * element_bytes));

@@ -24,7 +24,10 @@ void write_random_folder(const std::string& folder, const engine::Json& config) 
   write_file(folder + "/config.json", config.dump());
   auto writer = engine::create_safetensors(folder + "/model.safetensors", tensors);
   LATHE_CHECK(writer.has_value());
-  for (const engine::StoredTensor& tensor : checkpoint->tensors()) LATHE_CHECK(writer->write(tensor.bytes).has_value());
+  for (const engine::StoredTensor& tensor : checkpoint->tensors()) {
+    LATHE_CHECK(checkpoint->prepare(tensor).has_value());
+    LATHE_CHECK(writer->write(tensor.bytes).has_value());
+  }
   LATHE_CHECK(writer->finish().has_value());
 }
 

@@ -166,6 +166,7 @@ void GgufFamiliesTest::per_layer_embeddings_may_be_in_blocks() {
   const auto info = engine::inspect_checkpoint(in_blocks);
   QVERIFY2(info.has_value() && info->warnings.empty(), refusal_in(info).c_str());
   QVERIFY(same_logits(in_blocks, in_f32));
+  QVERIFY(!same_logits(in_blocks, file));
 }
 
 /// As converters wrote them before 2025: sizes of a head under the usual keys, and as many KV heads as heads.

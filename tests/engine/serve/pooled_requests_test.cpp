@@ -389,6 +389,21 @@ class PooledRequestsTest : public QObject {
     VERIFY_HAS(load_engine(options).error().message, "Tanh");
   }
 
+  void a_classifier_of_integers_is_refused() {
+    const EncoderFolder folder("bert-pair");
+    std::string weights = read_file(folder.path() + "/model.safetensors");
+    const std::string_view was = R"("classifier.weight":{"dtype":"BF16")", is = R"("classifier.weight":{"dtype":"I16" )";
+    const std::size_t at = weights.find(was);
+    QVERIFY(at != std::string::npos && was.size() == is.size());
+    folder.write("model.safetensors", weights.replace(at, was.size(), is));
+    EngineOptions options;
+    options.model = folder.path();
+    const auto loaded = load_engine(options);
+    QVERIFY(!loaded.has_value());
+    VERIFY_HAS(loaded.error().message, "dtype: got I16");
+    VERIFY_HAS(loaded.error().where, "classifier.weight");
+  }
+
   void activations_map_logits() {
     std::vector<float> logits = {0, 0};
     apply_activation(LabelActivation::softmax, logits);
