@@ -259,10 +259,10 @@ Result<Json> parse_python_json(std::string_view text, std::string_view name, con
   return parse_any<Json>(with_finite_spellings(text), name, limits, {.takes_non_finite = true, .takes_tags = true});
 }
 Result<OrderedJson> parse_python_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
-  auto strict = parse_ordered_json(text, name, limits);
+  auto strict = parse_exact_json(text, name, limits);
   if (strict) return strict;
   return parse_any<OrderedJson>(with_finite_spellings(text), name, limits,
-                                {.takes_non_finite = true, .last_key_wins = true});
+                                {.takes_non_finite = true, .last_key_wins = true, .keeps_digits = true});
 }
 
 std::string excerpt_of_json(const Json& value) {

@@ -85,8 +85,7 @@ Value content_value(const ChatMessage& message, jinja::ContentShape shape, Sourc
 
 /// Reads arguments as Python's servers do, which hand their templates what json.loads() gives.
 Value arguments_value(const std::string& arguments) {
-  auto parsed = parse_exact_json(arguments, "arguments");
-  if (!parsed) parsed = parse_python_ordered_json(arguments, "arguments");
+  const auto parsed = parse_python_ordered_json(arguments, "arguments");
   return parsed ? jinja::from_json(*parsed, Source::request) : Value(std::make_shared<jinja::DictObject>());
 }
 

@@ -100,7 +100,7 @@ class TagReader {
     const std::string key = style_key(format, path);
     if (builder_.failed()) return from;
     // Equal schemas of one style are one rule.
-    const auto [known, is_new] = schemas_.try_emplace(key + dump_json(format[name]), -1);
+    const auto [known, is_new] = schemas_.try_emplace({key, dump_json(format[name])}, -1);
     if (!is_new) return builder_.append_rule(from, known->second);
     roots_.push_back(format[name]);
     return at_path(path + "." + name, [&] {
@@ -137,7 +137,8 @@ class TagReader {
     } else if (name != "json") {
       builder_.refuse("must be \"json\", \"python\", \"text\" or \"quoted\"", path + ".style");
     }
-    std::string key = dump_json(name) + style.open + style.close;
+    std::string key =
+        dump_json(OrderedJson::array({name, format.value("open", OrderedJson()), format.value("close", OrderedJson())}));
     styled_.try_emplace(key, builder_, json_.blanks(), style);
     return key;
   }
@@ -154,13 +155,20 @@ class TagReader {
     return end;
   }
 
+  /// The texts that free text must not have.
+  std::vector<std::string> excludes_of(const OrderedJson& format, const std::string& path) {
+    std::vector<std::string> excluded;
+    if (!format.contains("excludes")) return excluded;
+    for (const OrderedJson& one : list_of(format, "excludes", path)) {
+      if (one.is_string()) excluded.push_back(one.get<std::string>());
+      else builder_.refuse("must be a list of strings", path + ".excludes");
+    }
+    return excluded;
+  }
+
   NodeId append_any(NodeId from, const OrderedJson& format, const std::string& path) {
     if (format.contains("excludes")) {
-      std::vector<std::string> excluded;
-      for (const OrderedJson& one : list_of(format, "excludes", path)) {
-        if (one.is_string()) excluded.push_back(one.get<std::string>());
-        else builder_.refuse("must be a list of strings", path + ".excludes");
-      }
+      const std::vector<std::string> excluded = excludes_of(format, path);
       const FreeText text = add_free_text(builder_, excluded);
       if (builder_.failed()) return from;
       const NodeId end = builder_.add_node();
@@ -198,7 +206,10 @@ class TagReader {
     const OrderedJson& content = tag["content"];
     const bool is_free = content.is_object() && content.value("type", OrderedJson()) == "any_text";
     if (!is_free || end.empty()) return builder_.append(append(from, content, path + ".content"), end);
-    const FreeText text = add_free_text(builder_, {end});
+    std::vector<std::string> marks = excludes_of(content, path + ".content");
+    marks.insert(marks.begin(), end);
+    const FreeText text = add_free_text(builder_, marks);
+    if (builder_.failed()) return from;
     builder_.add_empty(from, text.start);
     return text.behind.front();
   }
@@ -263,7 +274,7 @@ class TagReader {
   GrammarBuilder& builder_;
   std::deque<OrderedJson> roots_;
   std::map<std::string, JsonRules> styled_;
-  std::map<std::string, RuleId> schemas_;
+  std::map<std::pair<std::string, std::string>, RuleId> schemas_;  ///< by style and schema
   int depth_ = 0;
 };
 

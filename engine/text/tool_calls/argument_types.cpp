@@ -174,7 +174,7 @@ ArgumentTypes::ArgumentTypes(const Json& tools) {
 
 std::string ArgumentTypes::json_of(std::string_view tool, std::string_view argument, std::string_view text) const {
   const std::string_view bare = trimmed(text);
-  auto json = json_with_unique_keys(bare);
+  bool allows_container = false;
   if (const auto found = parameters_.find(tool); found != parameters_.end()) {
     const References references(found->second);
     if (const Json* property = references.property_of(found->second, argument)) {
@@ -182,12 +182,14 @@ std::string ArgumentTypes::json_of(std::string_view tool, std::string_view argum
       if (types.allows_null() && bare == "null") return "null";
       if (const Json* value = types.spelled(bare)) return dump_json(*value);
       if (types.allows_text()) return json_string(text);
-      if (!json && types.allows_container()) json = json_of_python_container(bare);
+      allows_container = types.allows_container();
     }
   }
   if (bare == "True") return "true";
   if (bare == "False") return "false";
   if (bare == "None") return "null";
+  auto json = json_with_unique_keys(bare);
+  if (!json && allows_container) json = json_of_python_container(bare);
   return json ? std::move(*json) : json_string(text);
 }
 

@@ -98,8 +98,9 @@ OrderedJson CallArguments::schema_format(OrderedJson schema) const {
 /// An argument with its markers. `key`: format of its key; `name`: by which its type is looked up.
 OrderedJson CallArguments::value_of(const OrderedJson& key, OrderedJson schema, const OrderedJson& root,
                                     const std::string& tool, const std::string& name) const {
+  const bool refers = dump_json(schema).find("\"$ref\"") != std::string::npos;
   for (const char* definitions : {"$defs", "definitions"}) {
-    if (schema.is_object() && root.contains(definitions) && !schema.contains(definitions))
+    if (refers && schema.is_object() && root.contains(definitions) && !schema.contains(definitions))
       schema[definitions] = root[definitions];
   }
   const std::size_t key_at = text_.value.find("$key"), value_at = text_.value.find("$value");

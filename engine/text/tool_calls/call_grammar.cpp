@@ -91,25 +91,40 @@ class CallGrammarWriter {
 
   /// Where calls have no marker, an answer that does not begin as calls do has none.
   OrderedJson bare_calls_or_text() const {
-    const OrderedJson begin = {{"type", "regex"}, {"pattern", "[ \\n\\r\\t]*[^ \\n\\r\\t{\\[]"}};
+    std::string begins_of_calls = "{\\[";
+    for (const std::string& marker : call_markers())
+      begins_of_calls += {'\\', marker.front()};  // all begin with punctuation
+    const OrderedJson begin = {{"type", "regex"}, {"pattern", fmt::format("[ \\n\\r\\t]*[^ \\n\\r\\t{}]", begins_of_calls)}};
     const OrderedJson text = tag_repeat("optional", tag_sequence({begin, free_text()}));
     return tag_choice(OrderedJson::array({tag_sequence({leads(), calls()}), text}));
   }
 
   /// Any text without the markers that begin calls.
   OrderedJson free_text() const {
+    OrderedJson text = {{"type", "any_text"}};
+    if (const std::set<std::string> markers = call_markers(); !markers.empty()) text["excludes"] = markers;
+    return text;
+  }
+
+  /// Markers that begin calls, spelled: a marker that is a control token adds no text, another's text is read as the marker.
+  std::set<std::string> call_markers() const {
     std::set<std::string> excluded;
     const auto exclude = [&](const auto& markers) {
       for (const std::string_view marker : markers) {
-        if (!marker.empty() && !writer_.is_token(marker)) excluded.emplace(marker);
+        if (!marker.empty()) excluded.emplace(marker);
       }
     };
     if (is_harmony_format(format_)) exclude(kHarmonyMarkers);
     exclude(format_.begins);
     exclude(format_.wraps);
-    OrderedJson text = {{"type", "any_text"}};
-    if (!excluded.empty()) text["excludes"] = excluded;
-    return text;
+    if (format_.tags != nullptr) exclude(marks_of_bare_calls(*format_.tags));
+    return excluded;
+  }
+
+  /// Markers by which a call without its begin marker is read.
+  std::vector<std::string_view> marks_of_bare_calls(const TagForm& tags) const {
+    if (!tags.call_open.empty()) return {tags.call_open};
+    return {tags.key_open, format_.end};
   }
 
   const CallDemand& demand_;

@@ -302,7 +302,8 @@ void CallScanner::decide(bool is_code) {
     } else if (part.kind == Quoted::Kind::wraps && !in_block_) {
       pass_wraps(part.text);
     } else {
-      push_plain(part.text);
+      push_again(part.text, 0);
+      push_plain(markers_.release());
     }
   }
   span_ = 0;

@@ -134,7 +134,7 @@ bool PythonLiterals::scalar(std::string& out) {
   if (word == "True" || word == "true") out += "true";
   else if (word == "False" || word == "false") out += "false";
   else if (word == "None" || word == "null") out += "null";
-  else if (json_with_unique_keys(word)) out += word;
+  else if (parse_json(word, "")) out += word;
   else return false;
   return true;
 }

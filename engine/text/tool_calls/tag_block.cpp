@@ -242,6 +242,7 @@ std::vector<ToolCall> TagBlock::calls(std::string_view body, const ArgumentTypes
   if (step_ == Step::behind_call || ends_one) {
     confirm_value();
     n_whole_ = calls_.size();
+    if (ends_one) end_of_calls_ = n_bytes_;
   }
   std::vector<ToolCall> calls;
   for (std::size_t i = 0; i < n_whole_; ++i) calls.push_back(call_of(calls_[i], body, types));

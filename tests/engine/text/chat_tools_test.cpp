@@ -102,6 +102,7 @@ class ChatToolsTest : public QObject {
     row("  ", "{}");
     row("{\"city\": \"Par", "{}");
     row("{\"n\": NaN}", "{\"n\": NaN}");  // as Python reads and writes it
+    row(R"({"n": 12345678901234567890123, "x": NaN})", R"({"n": 12345678901234567890123, "x": NaN})");
     row("5", "5");
   }
   void arguments_are_the_value_that_their_json_spells() {

@@ -41,7 +41,7 @@ class GemmaReader {
     if (rest_.rest().starts_with("[")) return list(out, depth);
     const std::string_view word = trimmed(rest_.take(std::min(rest_.rest().find_first_of(",]}"), rest_.rest().size())));
     if (word.empty()) return false;
-    out += json_with_unique_keys(word) ? std::string(word) : json_string(word);
+    out += parse_json(word, "") ? std::string(word) : json_string(word);
     return true;
   }
 

@@ -26,6 +26,8 @@ class MaskTest : public QObject {
   void equal_rules_of_two_grammars_share_their_tokens();
   void long_answers_keep_little();
   void an_ambiguous_grammar_is_followed();
+  void excludes_hold_within_a_tag();
+  void styles_with_other_quotes_are_apart();
 
  private:
   const MatcherParts parts_ = matcher_parts();
@@ -53,6 +55,20 @@ void MaskTest::a_mask_has_the_tokens_that_can_be_read_data() {
       R"({"type": "star", "content": {"type": "or", "elements": [{"type": "token", "token": 258}, {"type": "const_string", "value": "a"}]}},)"
       R"({"type": "optional", "content": {"type": "any_text", "excludes": ["ab"]}}]}}})");
   row(R"({"structural_tag": {"format": {"type": "json_schema", "json_schema": {"type": "object"}, "style": "quoted", "open": [262], "close": [262]}}})");
+}
+
+void MaskTest::excludes_hold_within_a_tag() {
+  const std::string tag =
+      R"({"structural_tag": {"format": {"type": "tag", "begin": "<a>", "end": "</a>", "content": {"type": "any_text", "excludes": ["ba"]}}}})";
+  QVERIFY(has(tag, "<a>ab b</a>") && !has(tag, "<a>aba</a>") && !has(tag, "<a>ab"));
+}
+
+void MaskTest::styles_with_other_quotes_are_apart() {
+  const std::string tag =
+      R"({"structural_tag": {"format": {"type": "sequence", "elements": [)"
+      R"({"type": "json_schema", "json_schema": {"const": "x"}, "style": "quoted", "open": ["<"], "close": ["!>"]},)"
+      R"({"type": "json_schema", "json_schema": {"const": "x"}, "style": "quoted", "open": ["<!"], "close": [">"]}]}}})";
+  QVERIFY(has(tag, "<x!><!x>") && !has(tag, "<x!><x!>"));
 }
 
 void MaskTest::a_mask_has_the_tokens_that_can_be_read() {

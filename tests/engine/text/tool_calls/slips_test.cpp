@@ -15,7 +15,6 @@ using namespace lathe::engine;
 using lathe::tests::AnswerCase;
 using lathe::tests::CallSample;
 using lathe::tests::cut_that_differs;
-using lathe::tests::kCallSamples;
 using lathe::tests::sample_of;
 using lathe::tests::told_apart;
 
@@ -49,7 +48,7 @@ class SlipsTest : public QObject {
   }
   void a_call_without_its_begin_marker_is_one() {
     const CallSample& sample = current();
-    const std::string marker(format_of(sample).begins.front());
+    const std::string marker(find_call_format(sample.format)->begins.front());
     const std::string bare = replaced(sample.spelled(), marker, ""), expected = sample.expected;
     const std::string by_token = replaced(sample.call, "\1" + marker, "");
     const AnswerCase given{{sample.format, "qwen3"}, kTools, ""};
@@ -102,6 +101,9 @@ class SlipsTest : public QObject {
     row("glm45", "fine <tool_call>f</tool_call>", "C:fine|T:f {}");
     row("glm45", "f <tool_call>f</tool_call> f", "C:f|T:f {}|C: f");
     row("glm45", "f\n</tool_call>", "T:f {}");
+    row("glm45", "f<arg_key>s</arg_key><arg_value>x</arg_value>", R"(T:f {"s": "x"})");
+    row("glm45", "f\n<arg_key>s</arg_key>\n<arg_value>x</arg_value>\n</tool", R"(T:f {"s": "x"})");
+    row("glm45", "`<tool_call>f</tool_call> f <<b\nX", "C:`|T:f {}|C: f <<b\nX");
   }
   void texts_around_a_bare_call() { check_row(); }
 
@@ -227,10 +229,6 @@ class SlipsTest : public QObject {
   static const CallSample& current() {
     QFETCH(QString, format);
     return sample_of(format.toStdString());
-  }
-  static const CallFormat& format_of(const CallSample& sample) {
-    return **std::find_if(call_formats().begin(), call_formats().end(),
-                          [&](const CallFormat* format) { return format->name == sample.format; });
   }
   static void check_row() {
     QFETCH(QString, format);
