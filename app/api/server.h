@@ -75,6 +75,6 @@ class Server {
 
 /// All dialects of the table, for views while the server is off. `generates`: false for an encoder, which has other
 /// examples.
-std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name, bool generates = true);
+std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name, bool generates);
 
 }  // namespace lathe::app

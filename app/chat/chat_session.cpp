@@ -96,8 +96,9 @@ Result<std::vector<engine::TextSpan>> prompt_spans(const engine::Engine& engine,
                                                    bool continue_final_message) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
-    return engine::fail(ErrorCode::invalid_argument,
-                        engine.model().no_chat_text() + "; it can only complete text (lathe complete, /v1/completions)",
+    const char* const can = engine.model().generates ? "; it can only complete text (lathe complete, /v1/completions)"
+                                                     : "; it gives vectors (lathe embed, /v1/embeddings)";
+    return engine::fail(ErrorCode::invalid_argument, engine.model().no_chat_text() + can,
                         "tokenizer_config.json: chat_template");
   }
   engine::ChatRenderOptions options;

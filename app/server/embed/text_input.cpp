@@ -110,14 +110,22 @@ engine::Result<VectorText> TextInput::encode_pair(const std::string& first, cons
   const bool has_separator = around.size() >= 2;
   const std::size_t n_special = around.size() + (has_separator ? (doubles_separator ? 2 : 1) : 0);
   const auto most = static_cast<std::size_t>(rules_.most_tokens);
-  while (most > n_special && n_special + a.size() + b.size() > most) (a.size() > b.size() ? a : b).pop_back();
+  if (most > 0 && most <= n_special) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("must be more than the {} special tokens of a pair, got {}", n_special, most),
+                        "truncate_prompt_tokens");
+  }
+  // The only special token of a text is at its beginning or at its end.
+  LATHE_TRY(const Ids alone, tokenizer.encode("a", true, false));
+  const bool ends_text = around.size() == 1 && alone.front() != around.front();
+  while (most > 0 && n_special + a.size() + b.size() > most) (a.size() > b.size() ? a : b).pop_back();
   VectorText pair;
-  if (!around.empty()) pair.ids.push_back(around.front());
+  if (!around.empty() && !ends_text) pair.ids.push_back(around.front());
   pair.ids.insert(pair.ids.end(), a.begin(), a.end());
   for (int i = 0; has_separator && i < (doubles_separator ? 2 : 1); ++i) pair.ids.push_back(around.back());
   pair.second_begin = static_cast<std::int32_t>(pair.ids.size());
   pair.ids.insert(pair.ids.end(), b.begin(), b.end());
-  if (has_separator) pair.ids.push_back(around.back());
+  if (has_separator || ends_text) pair.ids.push_back(around.back());
   LATHE_TRY(pair.ids, fitted(std::move(pair.ids), name));
   return pair;
 }

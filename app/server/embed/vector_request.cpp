@@ -54,7 +54,7 @@ constexpr KnownField kVectorFields[] = {
     {.name = "input_type", .fate = warned},
     {.name = "priority", .fate = warned, .neutral = "0"},
     {.name = "cache_salt", .fate = warned},
-    {.name = "keep_alive", .fate = harmless},
+    {.name = "keep_alive", .fate = served},
     {.name = "user", .fate = harmless},
     {.name = "request_id", .fate = harmless},
     {.name = "metadata", .fate = harmless},

@@ -40,6 +40,9 @@ engine::Result<void> plan_chat(RequestFields& body, engine::OrderedJson tools, c
   ToolDemand demand = read_tool_choice(body, tools, engine.model());
   engine::AnswerReading reading = read_reading(body, engine.model(), demand, plan);
   LATHE_TRY_VOID(body.verdict());
+  const StructuredFields& constraint = plan.fields.structured;
+  if (reading.constrains_calls && demand.calls.is_required && !constraint.json.empty())
+    body.warn(constraint.given_path, constraint.given_path + " was ignored: the answer must be a call of a tool");
   if (reading.constrains_calls) LATHE_TRY_VOID(constrain_calls(plan.fields.structured, std::move(demand.calls), reading));
   LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), read_messages, engine));
   std::size_t n_bytes = 0;

@@ -154,8 +154,13 @@ class StructuredReader {
 /// A constraint as a part of a structural tag; what it says of blanks goes to `settings`.
 engine::Result<OrderedJson> content_format(const OrderedJson& given, const std::string& path, OrderedJson& settings) {
   OrderedJson format;
+  constexpr std::string_view kKinds[] = {"json", "json_object", "regex", "grammar", "choice", "structural_tag"};
   for (const auto& [name, value] : given.items()) {
     if (value.is_null()) continue;
+    if (!format.is_null() && std::find(std::begin(kKinds), std::end(kKinds), name) != std::end(kKinds))
+      return engine::fail(engine::ErrorCode::invalid_argument, "must have one kind of constraint", path);
+    if (name == "json_object" && value != true)
+      return engine::fail(engine::ErrorCode::invalid_argument, "must be true", path + ".json_object");
     if (name == "json" && value.is_string()) {
       LATHE_TRY(OrderedJson schema, engine::parse_ordered_json(value.get<std::string>(), path));
       format = {{"type", "json_schema"}, {"json_schema", std::move(schema)}};

@@ -28,6 +28,8 @@ class DemandedToolsTest : public QObject {
   void auto_off_forbids_no_forced_call();
   void strict_tools_are_a_constraint();
   void a_strict_tool_leaves_the_format_of_the_answer();
+  void a_demanded_call_leaves_no_format_of_the_answer();
+  void two_constraints_are_refused_with_strict_tools();
   void schemas_that_are_not_supported_are_named();
 
  private:
@@ -118,6 +120,23 @@ void DemandedToolsTest::a_strict_tool_leaves_the_format_of_the_answer() {
   QCOMPARE(post(body).status, 200);
   const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
   QVERIFY(tests::has(constraint, R"({"a": 1})") && tests::has(constraint, kCall) && !tests::has(constraint, "Well."));
+}
+
+void DemandedToolsTest::a_demanded_call_leaves_no_format_of_the_answer() {
+  fixture_->engine().answer_with(kCall);
+  const Json warnings =
+      post(with_tools({{"response_format", {{"type", "json_object"}}}, {"tool_choice", "required"}})).json()["warnings"];
+  QCOMPARE(warnings.size(), std::size_t(1));
+  QCOMPARE(warnings[0]["param"], "response_format");
+}
+
+void DemandedToolsTest::two_constraints_are_refused_with_strict_tools() {
+  for (const Json& given : {Json{{"regex", "a"}, {"choice", {"b"}}}, Json{{"json_object", false}}}) {
+    Json body = with_tools({{"structured_outputs", given}});
+    QCOMPARE(post(body).status, 400);
+    body["tools"][0]["function"]["strict"] = true;
+    QCOMPARE(post(body).status, 400);
+  }
 }
 
 void DemandedToolsTest::schemas_that_are_not_supported_are_named() {

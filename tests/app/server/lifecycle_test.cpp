@@ -113,7 +113,7 @@ void LifecycleTest::starting_twice_is_a_conflict() {
 void LifecycleTest::dialects_are_known_while_it_is_off() {
   app::ServerOptions options;
   options.host = "0.0.0.0";
-  const auto known = app::known_dialects(options, "m");
+  const auto known = app::known_dialects(options, "m", true);
   QVERIFY(!known.empty());
   QCOMPARE(known.front().name, "OpenAI");
   QCOMPARE(known.front().base_url, "http://127.0.0.1:8000/v1");
@@ -141,7 +141,7 @@ void LifecycleTest::urls_are_those_that_this_machine_can_open() {
 void LifecycleTest::curl_command_carries_model_and_key() {
   app::ServerOptions options;
   options.api_key = "it's";
-  const std::string curl = app::known_dialects(options, "my model").front().curl;
+  const std::string curl = app::known_dialects(options, "my model", true).front().curl;
   QVERIFY(curl.starts_with("curl http://127.0.0.1:8000/v1/chat/completions "));
   QVERIFY(curl.find("\"model\":\"my model\"") != std::string::npos);
   QVERIFY(curl.find("'Authorization: Bearer it'\\''s'") != std::string::npos);

@@ -374,7 +374,17 @@ class VectorsTest : public QObject {
     const Json ranks = post("/rerank", {{"query", "a"}, {"documents", {"b", "bcd", "bc"}}}).json();
     QCOMPARE(ranks["results"][0]["index"], 1);
     QCOMPARE(ranks["results"][2]["index"], 0);
-    QCOMPARE(post("/rerank", {{"query", "a"}, {"documents", {"b"}}, {"max_tokens_per_doc", 2}}).status, 400);
+    const Json wrong[] = {{{"max_tokens_per_doc", 2}},
+                          {{"truncation_side", "left"}, {"truncate_prompt_tokens", 3}},
+                          {{"add_special_tokens", false}},
+                          {{"truncate_prompt_tokens", 1}}};
+    for (const Json& fields : wrong) {
+      Json body = {{"query", "a"}, {"documents", {"b"}}};
+      body.update(fields);
+      const HttpReply reply = post("/rerank", body);
+      QCOMPARE(reply.status, 400);
+      QVERIFY2(fields.contains(reply.json()["error"]["param"].get<std::string>()), reply.body.c_str());
+    }
   }
 
   void texts_are_classified() {
@@ -410,6 +420,8 @@ class VectorsTest : public QObject {
     QCOMPARE(floats(json["embeddings"][0]), vector_at(embed({{"input", "ab"}}), 0));
     QCOMPARE(json["prompt_eval_count"], 5);
     QVERIFY(json["total_duration"] > 0);
+    QCOMPARE(post("/api/embed", {{"input", "ab"}, {"keep_alive", "abc"}}).status, 400);
+    QCOMPARE(post("/api/embed", {{"input", "ab"}, {"keep_alive", 0}}).json()["warnings"][0]["param"], "keep_alive");
     const Json older = post("/api/embeddings", {{"model", "fake"}, {"prompt", "ab"}}).json();
     QCOMPARE(floats(older["embedding"]), floats(json["embeddings"][0]));
   }

@@ -188,10 +188,13 @@ void Welcome::refresh_notice() {
     const std::string& error = context_.bridge.loaded()->chat_template_error;
     const QString why = error.empty() ? tr("Its checkpoint has no chat template")
                                       : tr("Its chat template cannot be used (%1)").arg(QString::fromStdString(error));
-    notice_->set(MessageTone::info, tr("This model cannot chat"),
-                 why + tr(", so the format of messages for it is unknown. It can complete text: turn on the server and use "
-                          "/v1/completions, or run lathe complete."),
-                 std::move(buttons));
+    notice_->set(
+        MessageTone::info, tr("This model cannot chat"),
+        context_.bridge.loaded()->generates
+            ? why + tr(", so the format of messages for it is unknown. It can complete text: turn on the server and "
+                       "use /v1/completions, or run lathe complete.")
+            : tr("It converts texts to vectors: turn on the server and use /v1/embeddings, or run lathe embed."),
+        std::move(buttons));
   }
   notice_->setVisible(only_completes || status.state == app::ModelState::none || status.state == app::ModelState::failed);
 }

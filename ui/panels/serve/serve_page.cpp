@@ -461,7 +461,8 @@ std::vector<app::DialectState> ServePage::dialects_now() const {
   app::ServerStatus status = context_.workbench.server().status();
   if (status.state == app::ServerState::running) return std::move(status.dialects);
   return app::known_dialects(server_options(context_.workbench.settings()),
-                             context_.bridge.loaded() ? model_->word().toStdString() : std::string());
+                             context_.bridge.loaded() ? model_->word().toStdString() : std::string(),
+                             !context_.bridge.loaded() || context_.bridge.loaded()->generates);
 }
 
 void ServePage::copy(const QString& text, const QString& what) {

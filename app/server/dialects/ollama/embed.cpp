@@ -2,6 +2,7 @@
 // POST /api/embed and POST /api/embeddings
 #include <fmt/format.h>
 
+#include "app/server/dialects/ollama/keep_alive.h"
 #include "app/server/dialects/ollama/ollama.h"
 #include "app/server/embed/vector_json.h"
 #include "app/server/embed/vector_request.h"
@@ -10,8 +11,6 @@ namespace lathe::app::ollama {
 namespace {
 
 using engine::OrderedJson;
-
-constexpr std::string_view kTag = ":latest";
 
 /// Returns a reader of the fields that both routes have. Texts that are too long are cut, unless "truncate" is false.
 TextRules read_rules(RequestFields& body, const engine::LoadedModel& model) {
@@ -36,6 +35,7 @@ engine::Result<http::Reply> answer_embed(const ServerContext& context, const htt
   engine::PoolingParams pooling{.normalises = true};
   pooling.dimensions = body.integer("dimensions").value_or(0);
   const TextRules rules = read_rules(body, embedder.model());
+  read_keep_alive(body);
   const engine::Json* input = body.any("input");
   LATHE_TRY(std::vector<FieldWarning> warnings, end_reading(context, body, given));
   LATHE_TRY(auto texts, TextInput(embedder, rules).read(input, "input"));
@@ -59,6 +59,7 @@ engine::Result<http::Reply> answer_embeddings(const ServerContext& context, cons
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_vector_model(body, context, *engine, kTag));
   const TextRules rules = read_rules(body, embedder.model());
+  read_keep_alive(body);
   const std::optional<std::string> prompt = body.text("prompt");
   if (!prompt) body.refuse("prompt", "is missing");
   LATHE_TRY(std::vector<FieldWarning> warnings, end_reading(context, body, given));

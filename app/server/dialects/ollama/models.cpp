@@ -165,15 +165,19 @@ engine::Result<http::Reply> answer_show(const ServerContext& context, const http
   }
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   RequestFields body = given.reader();
-  LATHE_TRY_VOID(check_tagged_model(body, context, engine->model()));
-  const LoadedModel& model = engine->model();
+  const std::string asked = body.text("model").value_or(""), &embedder_name = engine->embedder().model().name;
+  const bool is_embedder =
+      &engine->embedder() != &*engine && (asked == embedder_name || asked == embedder_name + std::string(kTag));
+  if (!is_embedder) LATHE_TRY_VOID(check_tagged_model(body, context, engine->model()));
+  const engine::Engine& shown = is_embedder ? engine->embedder() : *engine;
+  const LoadedModel& model = shown.model();
   OrderedJson answer;
-  answer["modelfile"] = "FROM " + context.served_name(model) + "\n";
+  answer["modelfile"] = "FROM " + (is_embedder ? embedder_name : context.served_name(model)) + "\n";
   answer["parameters"] = parameters_of(model);
-  answer["template"] = engine->chat_template() == nullptr ? "" : engine->chat_template()->source(false);
+  answer["template"] = shown.chat_template() == nullptr ? "" : shown.chat_template()->source(false);
   answer["details"] = details_of(model);
   answer["model_info"] = model_info_of(model);
-  answer["capabilities"] = capabilities_of(*engine);
+  answer["capabilities"] = capabilities_of(shown);
   answer["modified_at"] = modified_at(model);
   return http::Response{200, "application/json", {}, engine::dump_json(answer)};
 }

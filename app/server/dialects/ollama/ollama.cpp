@@ -77,9 +77,8 @@ std::span<const KnownField> request_fields() {
 
 engine::Result<void> check_tagged_model(RequestFields& body, const ServerContext& context,
                                         const engine::LoadedModel& model) {
-  constexpr std::string_view tag = ":latest";
   const std::string name = body.text("model").value_or("");
-  if (name.ends_with(tag) && context.check_model_name(name.substr(0, name.size() - tag.size()), model)) return {};
+  if (name.ends_with(kTag) && context.check_model_name(name.substr(0, name.size() - kTag.size()), model)) return {};
   return check_model(body, context, model);
 }
 

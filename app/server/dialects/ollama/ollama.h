@@ -23,7 +23,10 @@ engine::Result<http::Reply> answer_root(const ServerContext& context, const http
 /// THE TABLE of the fields of a request: those of Ollama, then known_fields().
 std::span<const KnownField> request_fields();
 
-/// Checks that the request names the served model, with or without the tag ":latest", which clients add. Errors: not_found.
+/// The tag that clients add to names.
+inline constexpr std::string_view kTag = ":latest";
+
+/// Checks that the request names the served model, with or without the tag. Errors: not_found.
 engine::Result<void> check_tagged_model(RequestFields& body, const ServerContext& context, const engine::LoadedModel& model);
 
 /// Returns the time as RFC 3339 writes it: "2025-11-28T09:15:06.123456Z".

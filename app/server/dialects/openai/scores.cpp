@@ -121,6 +121,12 @@ struct RankForm {
   bool with_documents = true;
 };
 
+/// A pair has the special tokens of the model, and its longer text loses its end.
+void check_pair_rules(RequestFields& body, const TextRules& rules) {
+  if (!rules.add_special_tokens) body.refuse("add_special_tokens", "must be true for a model that reads pairs");
+  if (rules.keeps_end) body.refuse("truncation_side", "must be \"right\" for a model that reads pairs");
+}
+
 OrderedJson ranked(const VectorSet& set, const PairPlan& plan, const RankForm& form) {
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t i = 0; i < form.documents.size(); ++i) order.emplace_back(plan.score(set, i), i);
@@ -146,7 +152,8 @@ engine::Result<http::Reply> answer_score(const ServerContext& context, const htt
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_vector_model(body, context, *engine));
   const TextRules rules = read_text_rules(body, model);
-  const bool use_activation = body.flag("use_activation").value_or(true);
+  if (model.labels) check_pair_rules(body, rules);
+  const bool use_activation = !model.labels || body.flag("use_activation").value_or(true);
   const std::string second = body.has("documents") ? "documents" : "text_2";
   TextPairs pairs{.first = {}, .second = {}, .first_name = body.path_of("text_1"), .second_name = body.path_of(second)};
   const Json *one = body.any("text_1"), *two = body.any(second);
@@ -184,6 +191,7 @@ engine::Result<http::Reply> answer_rerank(const ServerContext& context, const ht
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_vector_model(body, context, *engine));
   const TextRules rules = read_text_rules(body, model);
+  if (model.labels) check_pair_rules(body, rules);
   TextRules document_rules = rules;
   if (const auto most = body.integer("max_tokens_per_doc")) {
     if (*most < 1) body.refuse("max_tokens_per_doc", fmt::format("must be at least 1, got {}", *most));
@@ -191,7 +199,7 @@ engine::Result<http::Reply> answer_rerank(const ServerContext& context, const ht
       body.refuse("max_tokens_per_doc", "is not supported by a model that reads pairs; send truncate_prompt_tokens");
     document_rules.most_tokens = std::min(*most, model.max_model_len);
   }
-  const bool use_activation = body.flag("use_activation").value_or(true);
+  const bool use_activation = !model.labels || body.flag("use_activation").value_or(true);
   const std::optional<std::string> query = body.text("query");
   if (!query) body.refuse("query", "is missing");
   const Json* list = body.array("documents");
