@@ -28,22 +28,38 @@ struct NamedSet {
 };
 // THE TABLE of names that PCRE2 does not know or takes for another set.
 constexpr std::array kNamedSets = {
-    NamedSet{"alnum", "\\p{Alphabetic}\\p{Nd}"}, NamedSet{"alpha", "\\p{Alphabetic}"},
-    NamedSet{"ascii", "\\x{0}-\\x{7f}"},         NamedSet{"blank", "\\p{Zs}\\t"},
-    NamedSet{"cntrl", "\\p{Cc}"},                NamedSet{"digit", "\\p{Nd}"},
-    NamedSet{"lower", "\\p{Lowercase}"},         NamedSet{"punct", "\\p{P}$+<=>\\^`|~"},
-    NamedSet{"space", kSpaces},                  NamedSet{"upper", "\\p{Uppercase}"},
-    NamedSet{"word", kWordCharacters},           NamedSet{"xdigit", kHexDigits},
-    NamedSet{"letter", "\\p{L}"},                NamedSet{"mark", "\\p{M}"},
-    NamedSet{"number", "\\p{N}"},                NamedSet{"punctuation", "\\p{P}"},
-    NamedSet{"symbol", "\\p{S}"},                NamedSet{"separator", "\\p{Z}"},
-    NamedSet{"other", "\\p{C}"},                 NamedSet{"uppercaseletter", "\\p{Lu}"},
-    NamedSet{"lowercaseletter", "\\p{Ll}"},      NamedSet{"titlecaseletter", "\\p{Lt}"},
-    NamedSet{"modifierletter", "\\p{Lm}"},       NamedSet{"otherletter", "\\p{Lo}"},
-    NamedSet{"nonspacingmark", "\\p{Mn}"},       NamedSet{"spacingmark", "\\p{Mc}"},
-    NamedSet{"enclosingmark", "\\p{Me}"},        NamedSet{"decimalnumber", "\\p{Nd}"},
-    NamedSet{"letternumber", "\\p{Nl}"},         NamedSet{"othernumber", "\\p{No}"},
-    NamedSet{"spaceseparator", "\\p{Zs}"},       NamedSet{"connectorpunctuation", "\\p{Pc}"},
+    NamedSet{"alnum", "\\p{Alphabetic}\\p{Nd}"},
+    NamedSet{"alpha", "\\p{Alphabetic}"},
+    NamedSet{"ascii", "\\x{0}-\\x{7f}"},
+    NamedSet{"blank", "\\p{Zs}\\t"},
+    NamedSet{"cntrl", "\\p{Cc}"},
+    NamedSet{"digit", "\\p{Nd}"},
+    NamedSet{"lower", "\\p{Lowercase}"},
+    NamedSet{"punct", "\\p{P}$+<=>\\^`|~"},
+    NamedSet{"space", kSpaces},
+    NamedSet{"upper", "\\p{Uppercase}"},
+    NamedSet{"word", kWordCharacters},
+    NamedSet{"xdigit", kHexDigits},
+    NamedSet{"letter", "\\p{L}"},
+    NamedSet{"mark", "\\p{M}"},
+    NamedSet{"number", "\\p{N}"},
+    NamedSet{"punctuation", "\\p{P}"},
+    NamedSet{"symbol", "\\p{S}"},
+    NamedSet{"separator", "\\p{Z}"},
+    NamedSet{"other", "\\p{C}"},
+    NamedSet{"uppercaseletter", "\\p{Lu}"},
+    NamedSet{"lowercaseletter", "\\p{Ll}"},
+    NamedSet{"titlecaseletter", "\\p{Lt}"},
+    NamedSet{"modifierletter", "\\p{Lm}"},
+    NamedSet{"otherletter", "\\p{Lo}"},
+    NamedSet{"nonspacingmark", "\\p{Mn}"},
+    NamedSet{"spacingmark", "\\p{Mc}"},
+    NamedSet{"enclosingmark", "\\p{Me}"},
+    NamedSet{"decimalnumber", "\\p{Nd}"},
+    NamedSet{"letternumber", "\\p{Nl}"},
+    NamedSet{"othernumber", "\\p{No}"},
+    NamedSet{"spaceseparator", "\\p{Zs}"},
+    NamedSet{"connectorpunctuation", "\\p{Pc}"},
 };
 
 std::string plain_name(std::string_view name) {
@@ -355,8 +371,8 @@ class Translator {
     std::string_view name = pattern_.substr(at_ + 2, end - at_ - 2);
     const bool negated = name.starts_with('^');
     if (negated) name.remove_prefix(1);
-    const auto known = std::find_if(kNamedSets.begin(), kNamedSets.begin() + 12,
-                                    [&](const NamedSet& set) { return set.name == name; });
+    const auto known =
+        std::find_if(kNamedSets.begin(), kNamedSets.begin() + 12, [&](const NamedSet& set) { return set.name == name; });
     if (known == kNamedSets.begin() + 12) return unsupported(at_, end + 2 - at_);
     at_ = end + 2;
     return CharacterClass{.items = std::string(known->items), .others = {}, .negated = negated};
@@ -405,7 +421,7 @@ class Translator {
     const bool negated = rest().starts_with('^');
     if (negated) ++at_;
     if (rest().starts_with(']')) set.items = escaped(take_character());
-    for (;; ) {
+    for (;;) {
       const std::string_view text = rest();
       if (text.empty()) return refuse(begin, "the character class has no end");
       if (text[0] == ']') break;
