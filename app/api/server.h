@@ -26,9 +26,9 @@ struct ServerLimits {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8000;  ///< 0: a free one
-  std::string api_key;        ///< empty: none. Required if the host is not a loopback address
-  std::string model_name;     ///< name that clients use; empty: the loaded model's own
+  std::uint16_t port = 8000;                   ///< 0: a free one
+  std::string api_key;                         ///< empty: none. Required if the host is not a loopback address
+  std::string model_name;                      ///< name that clients use; empty: the loaded model's own
   std::vector<std::string> other_model_names;  ///< further names that clients may use; answers have the first
   bool any_model_name = false;                 ///< every name that a client uses is the loaded model
   /// Allowed Host headers in addition to the address itself, localhost and 127.0.0.1. A name without port matches any port.
@@ -73,7 +73,8 @@ class Server {
   virtual ServerStatus status() const = 0;
 };
 
-/// All dialects of the table, for views while the server is off.
-std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name);
+/// All dialects of the table, for views while the server is off. `generates`: false for an encoder, which has other
+/// examples.
+std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name, bool generates = true);
 
 }  // namespace lathe::app

@@ -97,7 +97,7 @@ Result<std::vector<engine::TextSpan>> prompt_spans(const engine::Engine& engine,
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
     return engine::fail(ErrorCode::invalid_argument,
-                        "this model has no chat template, so it can only complete text (lathe complete, /v1/completions)",
+                        engine.model().no_chat_text() + "; it can only complete text (lathe complete, /v1/completions)",
                         "tokenizer_config.json: chat_template");
   }
   engine::ChatRenderOptions options;

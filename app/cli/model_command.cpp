@@ -63,6 +63,8 @@ std::string loaded_line(const engine::LoadedModel& model) {
                      model.packed_cache == engine::PackedCacheUse::hit ? " from the cache" : "", memory_text(model));
 }
 
+std::string embedder_line(const engine::LoadedModel& model) { return "For embeddings: " + loaded_line(model); }
+
 }  // namespace
 
 std::string weights_text(const engine::LoadedModel& model) {
@@ -141,6 +143,14 @@ std::string nearest_flag(const CLI::App& parser) {
   return near.empty() ? std::string() : fmt::format("; did you mean --{}?", near);
 }
 
+/// The message of a problem; of unknown arguments the parser's own has them in reverse.
+std::string message_of(const CLI::App& parser, const CLI::ParseError& problem) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr) return problem.what();
+  const std::vector<std::string> unknown = parser.remaining();
+  return fmt::format("{} not expected: {}", unknown.size() == 1 ? "this argument is" : "these arguments are",
+                     fmt::join(unknown, " "));
+}
+
 std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& arguments, Terminal& terminal) {
   try {
     parser.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -150,7 +160,7 @@ std::optional<int> parse(CLI::App& parser, const std::vector<std::string>& argum
     return kExitDone;
   } catch (const CLI::ParseError& problem) {
     terminal.err << fmt::format("{0}: error: {1}{2} ('{0} --help' lists the options)\n", parser.get_name(),
-                                printable(problem.what(), 512), nearest_flag(parser));
+                                printable(message_of(parser, problem), 512), nearest_flag(parser));
     return kExitUsage;
   }
 }
@@ -212,6 +222,9 @@ Result<EngineOptions> ModelCommand::engine_options(const std::string& otherwise)
   }
   if (!shape_.empty()) options.model = engine::shape_path(shape_);
   LATHE_TRY_VOID(open_workbench());
+  if (!options.embedding_model.empty()) {
+    LATHE_TRY(options.embedding_model, workbench_->library().resolve(options.embedding_model));
+  }
   if (options.model.empty()) options.model = otherwise;
   if (!options.model.empty()) {
     auto folder = workbench_->library().resolve(options.model);
@@ -259,6 +272,11 @@ Result<void> ModelCommand::load(const EngineOptions& options) {
   LATHE_TRY_VOID(models.wait());
   const EngineLease engine = models.lease();
   if (!engine) return engine::fail(ErrorCode::cancelled, "loading was cancelled", options.model);
+  engine::Engine& embedder = engine->embedder();
+  if (&embedder != &*engine) {
+    print_note(embedder_line(embedder.model()));
+    for (const std::string& warning : embedder.model().info.warnings) print_note("Warning: " + printable(warning));
+  }
   print_note(loaded_line(engine->model()));
   if (engine->model().division) print_note("Memory: " + text_of(*engine->model().division));
   for (const std::string& warning : engine->model().info.warnings) print_note("Warning: " + printable(warning));

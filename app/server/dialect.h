@@ -45,7 +45,10 @@ struct ServerContext {
     names.insert(names.end(), other_model_names.begin(), other_model_names.end());
     return names;
   }
-  /// Checks a name that a request uses. Errors: not_found.
+  /// Returns the names of the model that gives vectors: those of the served model, or that of embedding_model.
+  std::vector<std::string> vector_names(engine::Engine& engine) const;
+  /// Checks a name that a request uses. Errors: not_found, with the names.
+  engine::Result<void> check_name(std::string_view name, const std::vector<std::string>& names) const;
   engine::Result<void> check_model_name(std::string_view name, const engine::LoadedModel& model) const;
 };
 
@@ -67,10 +70,14 @@ struct Dialect {
   std::string (*error_body)(const engine::Error& error, int http_status);
   /// Returns a curl command that the server answers. `key` may be empty.
   std::string (*curl)(const std::string& base_url, const std::string& model, const std::string& key);
+  /// Returns such a command for a model that gives vectors alone; null: no route of the dialect answers it.
+  std::string (*vector_curl)(const std::string& base_url, const std::string& model, const std::string& key) = nullptr;
   /// Field of answers, besides x-request-id, in which the dialect's clients look for the id of the request; empty: none.
   std::string_view request_id_field = {};
   /// Errors of unknown paths that begin with it have this dialect's format; empty: none has.
   std::string_view path_prefix = {};
+  /// Bodies are read as JSON whatever Content-Type says, as the protocol's own server does.
+  bool any_media_type = false;
 };
 
 /// All dialects. An error outside of every dialect has the format of the first.
@@ -78,6 +85,9 @@ std::span<const Dialect* const> dialects();
 
 /// Returns the loaded engine, held for one call. Errors: unavailable, with advice.
 engine::Result<EngineLease> lease_engine(const ServerContext& context);
+/// Returns the loaded engine for a route that generates text. Errors: as lease_engine(); invalid_argument at "model" for an
+/// encoder.
+engine::Result<EngineLease> lease_generator(const ServerContext& context);
 
 /// Returns the warnings of all ignored fields, and logs each field once.
 std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given);

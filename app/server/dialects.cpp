@@ -20,6 +20,8 @@ LATHE_TABLE(Dialect, kDialects,
 
 namespace {
 
+using engine::ErrorCode;
+
 std::string progress_of(const ModelStatus& status) {
   const engine::LoadProgress& progress = status.progress;
   if (progress.bytes_total <= 0) return {};
@@ -30,11 +32,20 @@ std::string progress_of(const ModelStatus& status) {
 
 std::span<const Dialect* const> dialects() { return kDialects; }
 
+std::vector<std::string> ServerContext::vector_names(engine::Engine& engine) const {
+  engine::Engine& embedder = engine.embedder();
+  if (&embedder == &engine) return served_names(engine.model());
+  return {embedder.model().name};
+}
+
 engine::Result<void> ServerContext::check_model_name(std::string_view name, const engine::LoadedModel& model) const {
-  const std::vector<std::string> names = served_names(model);
+  return check_name(name, served_names(model));
+}
+
+engine::Result<void> ServerContext::check_name(std::string_view name, const std::vector<std::string>& names) const {
   if (any_model_name || std::find(names.begin(), names.end(), name) != names.end()) return {};
   return engine::fail(
-      engine::ErrorCode::not_found,
+      ErrorCode::not_found,
       fmt::format("The model `{}` does not exist; this server has `{}`.", printable(name, 100), fmt::join(names, "`, `")),
       "model");
 }
@@ -52,9 +63,22 @@ engine::Result<EngineLease> lease_engine(const ServerContext& context) {
   return unavailable("no model is loaded; open one in the window or start \"lathe serve --model DIR\"");
 }
 
+engine::Result<EngineLease> lease_generator(const ServerContext& context) {
+  LATHE_TRY(EngineLease lease, lease_engine(context));
+  if (lease->model().generates) return lease;
+  return engine::fail(ErrorCode::invalid_argument,
+                      fmt::format("{} is an encoder, which gives vectors and writes no text: send texts to POST "
+                                  "/v1/embeddings, /score or /rerank, or serve a model that generates",
+                                  context.served_name(lease->model())),
+                      "model");
+}
+
 std::vector<FieldWarning> all_warnings(const ServerContext& context, const RequestFields& body, const RequestBody& given) {
   std::vector<FieldWarning> all = given.warnings();
-  all.insert(all.end(), body.warnings().begin(), body.warnings().end());
+  for (FieldWarning warning : body.warnings()) {
+    warning.field = given.in_given_names({{}, {}, std::move(warning.field)}).where;
+    all.push_back(std::move(warning));
+  }
   context.warned.write(context.log, all);
   return all;
 }

@@ -21,6 +21,17 @@ constexpr std::array kStatusOfCode = {
     std::pair{ErrorCode::deadline_exceeded, 504},
 };
 
+bool is_of_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// True if the text has the name as a word: "n" is no word of "must be an integer".
+bool has_word(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !is_of_name(text[at - 1])) && (end == text.size() || !is_of_name(text[end]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int http_status_of(ErrorCode code) {
@@ -41,7 +52,7 @@ bool is_temporary(int http_status) { return http_status == 429 || http_status ==
 
 std::string message_of(const engine::Error& error) {
   constexpr std::size_t kMaxBytes = 1000;
-  const bool names_field = error.where.empty() || error.message.find(error.where) != std::string::npos;
+  const bool names_field = error.where.empty() || has_word(error.message, error.where);
   return printable(names_field ? error.message : error.where + ": " + error.message, kMaxBytes);
 }
 

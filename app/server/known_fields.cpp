@@ -81,6 +81,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "ebnf", .fate = served},
     {.name = "structural_tag", .fate = served},
     {.name = "format", .fate = refused, .empty_asks = true},
+    {.name = "output_format", .fate = refused},
     {.name = "grammar_string", .fate = refused},
     {.name = "regex_pattern", .fate = refused},
     {.name = "allowed_token_ids", .fate = refused},
@@ -130,7 +131,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "video_data", .fate = refused},
     {.name = "mm_processor_kwargs", .fate = refused},
     {.name = "media_io_kwargs", .fate = refused},
-    {.name = "web_search_options", .fate = refused},
+    {.name = "web_search_options", .fate = refused, .empty_asks = true},
     {.name = "session_params", .fate = refused},
     {.name = "kv_transfer_params", .fate = refused},
     {.name = "ec_transfer_params", .fate = refused},
@@ -170,7 +171,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "adaptive_decay", .fate = warned, .with = "adaptive_target"},
     {.name = "skew", .fate = warned, .neutral = "0"},
     {.name = "repeat_last_n", .fate = warned, .neutral = "-1", .with = kPenalties},
-    {.name = "penalize_nl", .fate = warned, .with = kPenalties},
+    {.name = "penalize_nl", .fate = warned, .neutral = "true", .with = kPenalties},
     {.name = "rep_pen", .fate = warned, .neutral = "1"},
     {.name = "rep_pen_range", .fate = warned, .neutral = "0"},
     {.name = "repetition_penalty_range", .fate = warned, .neutral = "0"},
@@ -210,7 +211,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "reasoning_control", .fate = warned},
     {.name = "shift", .fate = warned},
     // Parsing and additional contents of the answer.
-    {.name = "separate_reasoning", .fate = warned, .neutral = "true"},
+    {.name = "separate_reasoning", .fate = served, .neutral = "true"},
     {.name = "stream_reasoning", .fate = warned, .neutral = "true"},
     {.name = "reasoning_format", .fate = warned, .neutral = R"("auto" "deepseek")"},
     {.name = "thinking_forced_open", .fate = warned},
@@ -218,7 +219,6 @@ constexpr KnownField kKnownFields[] = {
     {.name = "chat_format", .fate = warned},
     {.name = "chat_parser", .fate = warned},
     {.name = "generation_prompt", .fate = warned},
-    {.name = "spaces_between_special_tokens", .fate = warned, .neutral = "true"},
     {.name = "detokenize", .fate = warned, .neutral = "true"},
     {.name = "details", .fate = warned},
     {.name = "decoder_input_details", .fate = warned},
@@ -243,7 +243,7 @@ constexpr KnownField kKnownFields[] = {
     {.name = "parameters", .fate = warned},
     {.name = "extra_body", .fate = warned},
     // Computation: caches, slots, ranks.
-    {.name = "cache_prompt", .fate = warned, .neutral = "true"},
+    {.name = "cache_prompt", .fate = served, .neutral = "true"},
     {.name = "n_cache_reuse", .fate = warned, .neutral = "0"},
     {.name = "id_slot", .fate = warned, .neutral = "-1"},
     {.name = "keep_alive", .fate = warned},
@@ -262,6 +262,8 @@ constexpr KnownField kKnownFields[] = {
     {.name = "ngram_corpus_id", .fate = warned},
     {.name = "token_healing", .fate = warned},
     {.name = "prefill_assistant", .fate = warned},
+    // Concerns tokenizers of transformers' older kind alone: texts of this server never have such spaces.
+    {.name = "spaces_between_special_tokens", .fate = harmless},
     // Names and accounts.
     {.name = "user", .fate = harmless},
     {.name = "store", .fate = harmless},
@@ -294,7 +296,10 @@ constexpr KnownField kOptionFields[] = {
     {.name = "mirostat_tau", .fate = warned, .with = "mirostat"},
     {.name = "mirostat_eta", .fate = warned, .with = "mirostat"},
     {.name = "repeat_last_n", .fate = warned, .neutral = "-1", .with = "repeat_penalty presence_penalty frequency_penalty"},
-    {.name = "penalize_newline", .fate = warned, .with = "repeat_penalty presence_penalty frequency_penalty"},
+    {.name = "penalize_newline",
+     .fate = warned,
+     .neutral = "true",
+     .with = "repeat_penalty presence_penalty frequency_penalty"},
     {.name = "num_keep", .fate = warned, .neutral = "0"},
     {.name = "draft_num_predict", .fate = warned, .neutral = "0"},
     // Settings of a load.
@@ -303,10 +308,10 @@ constexpr KnownField kOptionFields[] = {
     {.name = "num_gpu", .fate = warned},
     {.name = "main_gpu", .fate = warned},
     {.name = "low_vram", .fate = warned},
-    {.name = "f16_kv", .fate = warned},
+    {.name = "f16_kv", .fate = warned, .neutral = "true"},
     {.name = "logits_all", .fate = warned},
     {.name = "vocab_only", .fate = warned},
-    {.name = "use_mmap", .fate = warned},
+    {.name = "use_mmap", .fate = warned, .neutral = "true"},
     {.name = "use_mlock", .fate = warned},
     {.name = "num_thread", .fate = warned},
     {.name = "numa", .fate = warned},
@@ -396,8 +401,9 @@ bool is_among(std::string_view values, const Json& value) {
 
 bool asks(std::span<const KnownField> table, const Json& object, std::string_view name) {
   const auto found = object.find(std::string(name));
-  if (found == object.end() || found->is_null() || *found == false || *found == "") return false;
+  if (found == object.end() || found->is_null() || *found == "") return false;
   const KnownField* field = find_field(table, name);
+  if (*found == false && (field == nullptr || !is_among(field->neutral, true))) return false;
   if (found->is_array() && found->empty()) return false;
   if (found->is_object() && found->empty()) return field != nullptr && field->empty_asks;
   if (field == nullptr) return true;

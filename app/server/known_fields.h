@@ -26,10 +26,10 @@ struct KnownField {
   FieldFate fate;
   std::string_view as = {};       ///< alias, or option under another name: field that serves it
   std::string_view as_null = {};  ///< alias: JSON values, separated by blanks, that become null in the serving field
-  std::string_view neutral =
-      {};  ///< JSON values, separated by blanks, that request nothing; null, false, "", [] and {} never do
-  std::string_view with = {};  ///< names, separated by blanks: the field requests something only if one of these does
-  bool empty_asks = false;     ///< {} does request something: an empty schema still requires JSON
+  std::string_view neutral = {};  ///< JSON values, separated by blanks, that request nothing; null, "", [], {}, and false
+                                  ///< unless `true` is listed, never do
+  std::string_view with = {};     ///< names, separated by blanks: the field requests something only if one of these does
+  bool empty_asks = false;        ///< {} does request something: an empty schema still requires JSON
 };
 
 /// THE TABLE of the fields of generation requests: those of OpenAI, vLLM, llama.cpp's server, ollama, TGI, SGLang, and of

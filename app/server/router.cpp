@@ -118,7 +118,9 @@ std::optional<AccessRefusal> Router::refusal_of(const http::RequestHead& head, c
     return AccessRefusal{405, "this path accepts " + match.methods + "OPTIONS", {{"Allow", match.methods + "OPTIONS"}}};
   }
   if (head.method != "POST" || !announces_body(head)) return std::nullopt;
-  if (auto refusal = Access::check_media_type(head)) return refusal;
+  if (!match.dialect->any_media_type) {
+    if (auto refusal = Access::check_media_type(head)) return refusal;
+  }
   return Access::check_content_coding(head);
 }
 

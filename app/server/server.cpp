@@ -172,9 +172,13 @@ void HttpServer::stop(int grace_ms) {
 
 ServerStatus HttpServer::status() const {
   std::string model;
+  bool generates = true;
   // Only while the model is ready: a lease delays an unload.
   if (models_.status().state == ModelState::ready) {
-    if (const EngineLease lease = models_.lease()) model = lease->model().name;
+    if (const EngineLease lease = models_.lease()) {
+      model = lease->model().name;
+      generates = lease->model().generates;
+    }
   }
   const std::lock_guard lock(mutex_);
   ServerStatus status = status_;
@@ -184,7 +188,7 @@ ServerStatus HttpServer::status() const {
   if (!model.empty() && !options_.model_name.empty()) model = options_.model_name;
   ServerOptions options = options_;
   if (status.port != 0) options.port = status.port;
-  status.dialects = known_dialects(options, model);
+  status.dialects = known_dialects(options, model, generates);
   for (std::size_t i = 0; i < status.dialects.size(); ++i) {
     status.dialects[i].on = status.dialects[i].on && status.state == ServerState::running;
     status.dialects[i].n_requests = traffic_->of_dialect(i);
@@ -198,13 +202,14 @@ std::unique_ptr<Server> make_server(ModelSlot& models, RequestLog& requests, Log
   return std::make_unique<HttpServer>(models, requests, log);
 }
 
-std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name) {
+std::vector<DialectState> known_dialects(const ServerOptions& options, const std::string& model_name, bool generates) {
   std::vector<DialectState> states;
   for (const Dialect* dialect : dialects()) {
     DialectState state;
     state.name = dialect->name;
     state.base_url = base_url(options.host, options.port) + std::string(dialect->base_path);
-    state.curl = dialect->curl(state.base_url, model_name, options.api_key);
+    const bool shows_vectors = !generates && dialect->vector_curl != nullptr;
+    state.curl = (shows_vectors ? dialect->vector_curl : dialect->curl)(state.base_url, model_name, options.api_key);
     state.on =
         std::find(options.dialects_off.begin(), options.dialects_off.end(), dialect->name) == options.dialects_off.end();
     states.push_back(std::move(state));

@@ -26,6 +26,13 @@ EngineLoader with_log(EngineLoader loader, Log& log) {
     auto loaded = loader(options, observer);
     if (!loaded) return loaded;
     if (const auto& division = (*loaded)->model().division) log.info("engine", "Memory: " + text_of(*division));
+    engine::Engine& embedder = (*loaded)->embedder();
+    if (&embedder != loaded->get()) {
+      const engine::LoadedModel& model = embedder.model();
+      log.info("engine",
+               model.name + " is loaded for embeddings, with " + std::to_string(model.memory.total() >> 20) + " MiB");
+      for (const std::string& warning : model.info.warnings) log.info("engine", model.name + ": " + warning);
+    }
     for (const std::string& warning : (*loaded)->model().info.warnings) log.info("engine", warning);
     return loaded;
   };

@@ -45,6 +45,8 @@ struct AnswerReading {
   std::string prompt{};
   /// True: the prompt ends with the beginning of the answer, which is not reasoning unless a marker begins one.
   bool goes_on = false;
+  /// True: the constraint is a call_grammar(), which describes the messages of gpt-oss with their headers.
+  bool constrains_calls = false;
 };
 
 /// Stop strings of an answer's content. Requires: `strings` outlives the parser.
@@ -61,7 +63,8 @@ inline AnswerStops stops_of(const SamplingParams& sampling) {
 /// Parser of one answer. A marker that is a token of the vocabulary is recognised only by a mark, which says that this token
 /// was generated; other markers are found in the text. In fenced code blocks and code spans of the content a marker is text.
 /// Invariant: the deltas do not depend on how the text was cut into pieces. A block that is not a call is content; markers,
-/// separators of calls, and white space next to calls and before reasoning are left out. Content ends at a stop string.
+/// separators of calls, and white space next to calls and before reasoning are left out, but one break stays between contents
+/// that calls separate. Content ends at a stop string.
 /// Parsing takes time linear in the text and holds back at most 16 MiB.
 class AnswerParser {
  public:

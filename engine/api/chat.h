@@ -16,7 +16,7 @@ namespace lathe::engine {
 
 struct ToolCall {
   std::string name;
-  std::string arguments;  ///< the text of a JSON object; if the model wrote JSON, its bytes unchanged
+  std::string arguments;  ///< the text of a JSON object; JSON of a model is unchanged unless a key is doubled
   std::string id;         ///< empty: the call has no id
 };
 

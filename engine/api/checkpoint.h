@@ -78,6 +78,10 @@ bool is_gguf_file(const std::string& path);
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
 Result<ModelInfo> inspect_checkpoint(const std::string& path);
 
+/// Opens the tokenizer that a load of `path` would read, which inspect_checkpoint only names. `tokenizer`: its path if it is
+/// not the checkpoint's own, else empty. Returns a warning if it cannot be opened; nothing if it can, or there is none.
+std::optional<std::string> tokenizer_warning(const ModelInfo& info, const std::string& tokenizer);
+
 enum class FitVerdict : std::uint8_t { fits, tight, wont_fit, unknown };
 std::string_view name_of(FitVerdict verdict);  ///< "Fits", "Tight", "Won't fit", "Unknown"
 
@@ -95,6 +99,9 @@ struct FitEstimate {
   /// Memory of the host that a load on a device takes, and what is free there; the other numbers are then of the device.
   std::int64_t host = 0, host_free = 0;
   std::int64_t n_blocks = 0, max_model_len = 0;
+  /// Parts of `kv` in models with recurrent layers: their states for max_num_seqs requests, and the snapshots of states.
+  std::int64_t states = 0, snapshots = 0;
+  std::int64_t n_snapshots = 0;
   std::vector<FitWindow> windows{};  ///< window layers, in addition to n_blocks, which all other layers have
   FitVerdict verdict = FitVerdict::unknown;
   bool lacks_host() const { return host_free > 0 && host > host_free; }

@@ -6,23 +6,15 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "engine/api/checkpoint.h"
 #include "engine/api/options.h"
+#include "engine/api/pooling.h"
 #include "engine/api/result.h"
 #include "engine/api/tokenizer.h"
 
 namespace lathe::engine {
-
-/// Pooling: how a text's hidden states become its vector. Source: Reimers and Gurevych 2019, section 3.
-enum class Pooling : std::uint8_t {
-  mean,
-  cls,  ///< hidden state of the first token
-  last  ///< hidden state of the last token
-};
-std::string_view name_of(Pooling pooling);  ///< "mean", "cls", "last"
 
 struct EmbedderInfo {
   ModelInfo model;

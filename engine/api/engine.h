@@ -45,6 +45,7 @@ struct LoadedModel {
   MemoryUse memory;                        ///< sizes of the buffers
   std::optional<MeasuredMemory> measured;  ///< none: the system reports no memory use
   std::optional<DeviceDivision> division;  ///< none: the KV cache was not sized by gpu_memory_utilization
+  std::string chat_template_error{};  ///< why the checkpoint's chat template is not used; empty: it is, or there is none
   double load_ms = 0;
   PackedCacheUse packed_cache = PackedCacheUse::none;
   SamplingParams default_sampling;  ///< defaults, overridden by generation_config.json
@@ -54,11 +55,20 @@ struct LoadedModel {
   AnswerFormats answer_formats{}, answer_formats_with_tools{};
   /// Markers of these formats that are tokens of the model.
   std::vector<AnswerMarker> answer_markers{}, answer_markers_with_tools{};
+  bool generates = true;              ///< false: an encoder, which gives vectors and no text
+  std::optional<LabelInfo> labels{};  ///< of a model with a classifier, which gives labels and no vectors
+  std::optional<VectorInfo>
+      vectors{};  ///< none: the model's folder asks for a pooling that a generating model does not have
 
   /// Weight format of the matrices: as the options ask, or as stored in the files. "none": weights of `dtype`.
   const std::string& running_quantization() const {
     const bool are_kept = options.quantization == "none" && options.dtype == "auto" && !info.kept_quantization().empty();
     return are_kept ? info.kept_quantization() : options.quantization;
+  }
+  /// Why the model cannot chat. Requires: Engine::chat_template() is null.
+  std::string no_chat_text() const {
+    if (chat_template_error.empty()) return "this model has no chat template";
+    return "this model's chat template cannot be used: " + chat_template_error;
   }
 };
 
@@ -72,10 +82,13 @@ class Engine {
   virtual ~Engine() = default;
   virtual const LoadedModel& model() const = 0;
   virtual const Tokenizer& tokenizer() const = 0;
-  virtual const ChatTemplate* chat_template() const = 0;  ///< null: the checkpoint has none
+  virtual const ChatTemplate* chat_template() const = 0;  ///< null: LoadedModel::no_chat_text() says why
+  /// The engine that answers requests with pooling: that of options.embedding_model, or this one.
+  virtual Engine& embedder() { return *this; }
 
   /// Checks the request, queues it, and returns at once.
-  /// Errors: invalid_argument (with the values), resource_exhausted (queue full), unavailable (shutting down, or failure()).
+  /// Errors: invalid_argument (with the values), resource_exhausted (queue full), unavailable (shutting down, or failure()),
+  /// unsupported (a text of a model without a head, or a vector of a model without vectors).
   virtual Result<RequestHandlePtr> submit(GenerateRequest request) = 0;
 
   /// The newest state; at most 33 ms old while busy, exact when idle. Without EngineSnapshot::blocks unless they are
@@ -105,8 +118,9 @@ struct LoadProgress {
 /// Called on the loading thread after each tensor; false cancels the load, which frees its memory and returns `cancelled`.
 using LoadObserver = std::function<bool(const LoadProgress&)>;
 
-/// Loads a model. Errors: model_refused, not_found, invalid_argument, resource_exhausted (it does not fit, or there are too
-/// few threads; with the numbers), cancelled.
+/// Loads a model; an encoder too, which gives vectors alone. options.embedding_model is loaded first. Errors: model_refused,
+/// not_found, invalid_argument, resource_exhausted (it does not fit, or there are too few threads; with the numbers),
+/// cancelled.
 Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const LoadObserver& observer = {});
 
 }  // namespace lathe::engine

@@ -18,6 +18,7 @@ struct EngineOptions {
   std::string model;                        ///< folder of a Hugging Face checkpoint, or a GGUF file
   std::string tokenizer;                    ///< folder or file; empty: the model's own
   std::string served_model_name;            ///< empty: ModelInfo::name
+  std::string embedding_model;              ///< model that is loaded too and gives the vectors; empty: this one does
   std::string dtype = "auto";               ///< auto, float32, bfloat16, float16; auto: as stored
   std::string quantization = "none";        ///< format to which matrices are quantized at load
   std::string bnb_4bit_quant_type = "nf4";  ///< for bitsandbytes_4bit: nf4 or fp4
@@ -41,6 +42,9 @@ struct EngineOptions {
   double gpu_memory_utilization = 0.9;  ///< share of a device's memory for the model, of which its KV cache fills the rest
   std::string kv_cache_dtype = "auto";  ///< auto (as compute), float32, bfloat16, float16, int8, fp8_e4m3, fp8_e5m2
   bool enable_prefix_caching = true;
+  /// For models with recurrent layers: bytes for snapshots of their states, from which prefix caching continues; 0: two for
+  /// each of max_num_seqs, at least 8, and at most an eighth of the memory that the weights leave.
+  std::int64_t state_snapshot_memory_bytes = 0;
   // ---- scheduling
   std::string policy = "paged";           ///< which requests share a step, and how the KV cache is allocated
   std::int64_t preferred_batch_size = 0;  ///< for policy dynamic: waiting requests that start a batch; 0: max_num_seqs

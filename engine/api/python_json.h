@@ -10,6 +10,10 @@ namespace lathe::engine {
 /// non-finite doubles, as are objects like {"__float__": "Infinity"}, which transformers 5 writes in their place.
 Result<Json> parse_python_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
+/// As parse_ordered_json(); a text that it refuses is read as json.loads() does: NaN, Infinity, -Infinity and numbers too
+/// large for a double are non-finite doubles, and a key that appears twice has its last value.
+Result<OrderedJson> parse_python_ordered_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
+
 /// The text of a value for a message, at most 80 bytes; non-finite numbers as NaN, Infinity, -Infinity.
 std::string excerpt_of_json(const Json& value);
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/api/pooling.h"
 #include "engine/api/result.h"
 #include "engine/api/sampling_params.h"
 
@@ -33,6 +34,8 @@ struct GenerateRequest {
   /// Formats of the answer (engine/api/answer_parser.h). If set, stop strings apply only to the answer's content, the
   /// caller's parser cuts the content there, and events contain `marks`. Null: all text is content.
   std::shared_ptr<const AnswerReading> reading{};
+  /// If set, the request generates no token: its answer is the vector of the prompt (TokenEvent::vector).
+  std::optional<PoolingParams> pooling{};
 };
 
 enum class FinishReason : std::uint8_t { none, stop, length, cancelled, error };
@@ -93,6 +96,7 @@ struct TokenEvent {
   Usage usage;                  ///< usage so far
   RequestTimings timings;       ///< timings so far
   std::vector<TextMark> marks;  ///< marks in `text`, ascending; only if the request has a reading
+  std::vector<float> vector;    ///< with the last event of a request with pooling: the vector of its prompt
 };
 
 /// Appends the later event `from` to `to`.

@@ -17,16 +17,17 @@ enum class SchedulerEventKind : std::uint8_t {
   waiting_reservation,  ///< not admitted: n0 contiguous blocks needed for a whole context, n1 free, n2 requests running
   waiting_batch,        ///< waits until the batch ends: n0 of its n1 answers are unfinished
   waiting_fill,         ///< waits until a batch begins, with n1 requests (n0 wait) or n2 ms after the first arrived
-  admitted,             ///< n0 prompt tokens, n1 from the prefix cache, n2 in the first chunk; n2 = 0: read with its batch
+  admitted,             ///< n0 prompt tokens, n1 from the prefix cache, n2 in the first chunk; n2 = 0: read with its batch;
+                        ///< n3 tokens whose K and V were found: more than n1 if no snapshot of recurrent states is nearer
   batched,              ///< n0 requests start together, prompts padded to n1 tokens, because of n2 (BatchCause), n3 ms
                         ///< after the first arrived
   chunked,              ///< n0 tokens this step, n1 budget, n2 decodes in the step, n3 tokens left
   paced,                ///< n0 tokens this step, so that n2 decodes wait at most n1 ms; n3 tokens left
-  prefilled,            ///< first token generated; n0 prompt tokens computed
+  prefilled,            ///< first token generated (n1: 0) or prompt pooled (n1: 1); n0 prompt tokens computed
   preempted,            ///< n0 computed tokens lost, n1 blocks used (all); the last admitted, request n2 of n3 running
-  resumed,              ///< n0 tokens from the prefix cache, n1 tokens to compute again
+  resumed,              ///< n0 tokens from the prefix cache, n1 tokens to compute again; n2 as n3 of admitted
   evicted,              ///< n0 cached blocks evicted for this request
-  finished,             ///< n0 tokens generated; n1: FinishReason, n2: StopCause
+  finished,             ///< n0 tokens generated; n1: FinishReason, n2: StopCause; n3: dimensions of the vector, if it is one
   cancelled,            ///< n0 tokens generated
   failed                ///< n0 tokens generated
 };

@@ -36,6 +36,21 @@ struct KvWindowState {
   int n_blocks = 0, n_blocks_used = 0, n_blocks_cached = 0, n_blocks_free = 0;  ///< used + cached + free = blocks
 };
 
+/// One slot of the states of recurrent layers.
+struct StateSlot {
+  std::uint64_t owner = 0;    ///< id of the request whose state it holds; 0: no request, or a snapshot
+  std::int64_t n_tokens = 0;  ///< after which the state is; 0: the slot is empty
+};
+
+/// States of recurrent layers, and their snapshots, from which the prefix cache continues.
+struct RecurrentStates {
+  int n_slots = 0, n_slots_used = 0;          ///< one for each running request; 0: no layer is recurrent
+  int n_snapshots = 0, n_snapshots_held = 0;  ///< held: a lookup can find it
+  std::int64_t slot_bytes = 0;                ///< of a state, and of a snapshot
+  std::uint64_t n_snapshots_taken = 0, n_snapshot_hits = 0, n_snapshots_evicted = 0;
+  std::vector<StateSlot> slot_states{};  ///< [n_slots + n_snapshots], or empty if nobody watches: Engine::watch_blocks()
+};
+
 /// Buckets of a histogram for Prometheus. Units: seconds, or tokens.
 struct HistogramSnapshot {
   std::vector<double> bounds;         ///< upper bounds, ascending, without +Inf
@@ -81,6 +96,7 @@ struct EngineSnapshot {
   /// Window layers. n_blocks and `blocks` are those of the primary group, the layers with the longest window, which alone
   /// decides admission.
   std::vector<KvWindowState> windows;
+  RecurrentStates states;
   std::uint64_t next_event = 0;  ///< SchedulerEvent::sequence of the next event
   double kv_usage() const { return n_blocks == 0 ? 0.0 : static_cast<double>(n_blocks_used) / n_blocks; }
 };

@@ -17,14 +17,15 @@ std::int64_t peak_blocks(std::int64_t n_tokens, std::int64_t window, std::int64_
 }
 
 PagedCache::PagedCache(int n_blocks, int block_size, bool share_prefixes, std::int64_t window,
-                       std::span<const WindowPool> windows, int n_state_slots)
+                       std::span<const WindowPool> windows, int n_state_slots, int n_snapshots)
     : pool_(n_blocks),
       index_(n_blocks, block_size),
       block_size_(block_size),
       share_prefixes_(share_prefixes),
       window_(window),
       state_slots_(n_state_slots) {
-  LATHE_CHECK(n_state_slots == 0 || !share_prefixes);
+  LATHE_CHECK(!share_prefixes || (n_snapshots > 0) == (n_state_slots > 0));
+  if (share_prefixes && n_snapshots > 0) snapshots_.emplace(n_snapshots, n_state_slots, n_blocks);
   matched_.reserve(static_cast<std::size_t>(n_blocks));
   for (const WindowPool& shape : windows) windows_.emplace_back(shape, n_blocks, block_size);
 }
@@ -42,6 +43,8 @@ PrefixMatch PagedCache::match(std::span<const std::int32_t> tokens, std::string_
     prefix = index_.node_of(block);
   }
   shorten_match();
+  found.n_kv_blocks = static_cast<int>(matched_.size());
+  shorten_to_snapshot();
   found.n_blocks = static_cast<int>(matched_.size());
   const int n_passed = n_behind(found.n_blocks * block_size_);
   found.n_wanted = found.n_blocks - n_passed;
@@ -63,6 +66,15 @@ void PagedCache::shorten_match() {
   }
 }
 
+/// Shortens the match to a block with a snapshot that every group can continue.
+void PagedCache::shorten_to_snapshot() {
+  for (std::size_t n_before = matched_.size() + 1; snapshots_ && n_before != matched_.size();) {
+    n_before = matched_.size();
+    matched_.resize(static_cast<std::size_t>(snapshots_->n_usable(matched_)));
+    shorten_match();
+  }
+}
+
 int PagedCache::adopt_match(BlockTable& table) {
   LATHE_CHECK(table.blocks.empty());
   table.windows.resize(windows_.size());
@@ -75,6 +87,7 @@ int PagedCache::adopt_match(BlockTable& table) {
   }
   table.n_adopted = table.n_published = static_cast<int>(matched_.size());
   table.published = matched_.empty() ? kEmptyPrefix : index_.node_of(matched_.back());
+  if (snapshots_ && !matched_.empty()) table.state_source = snapshots_->adopt(matched_.back());
   matched_.clear();
   return table.n_published * block_size_;
 }
@@ -82,6 +95,35 @@ int PagedCache::adopt_match(BlockTable& table) {
 void PagedCache::take_state_slot(BlockTable& table) {
   LATHE_CHECK(table.state_slot < 0);
   if (state_slots_.n_slots() > 0) table.state_slot = state_slots_.take();
+}
+
+void PagedCache::take_snapshot(BlockTable& table, int n_tokens, bool is_of_answer) {
+  if (!snapshots_ || table.pending.is_full()) return;
+  LATHE_DCHECK(n_tokens > 0 && n_tokens % block_size_ == 0);
+  OwnSnapshot own;
+  if (is_of_answer) own = snapshots_->take_again(std::exchange(table.answer_snapshot, OwnSnapshot{}));
+  if (own.slot < 0) own = snapshots_->take();
+  if (own.slot >= 0) table.pending.add({.n_tokens = n_tokens, .own = own, .is_of_answer = is_of_answer});
+}
+
+void PagedCache::publish_snapshots(BlockTable& table) {
+  if (!snapshots_) return;
+  for (const PendingSnapshot& pending : table.pending.all()) {
+    const int number = pending.n_tokens / block_size_ - 1;
+    LATHE_CHECK(number < table.n_published);
+    const bool is_kept = snapshots_->attach(pending.own, table.blocks[static_cast<std::size_t>(number)], pending.n_tokens);
+    if (is_kept && pending.is_of_answer) table.answer_snapshot = pending.own;
+  }
+  table.pending.clear();
+  if (table.state_source >= 0) snapshots_->release(std::exchange(table.state_source, -1));
+}
+
+void PagedCache::release_snapshots(BlockTable& table) {
+  if (!snapshots_) return;
+  for (const PendingSnapshot& pending : table.pending.all()) snapshots_->release(pending.own.slot);
+  table.pending.clear();
+  if (table.state_source >= 0) snapshots_->release(std::exchange(table.state_source, -1));
+  table.answer_snapshot = {};
 }
 
 int PagedCache::n_missing(const BlockTable& table, std::int64_t n_tokens) const {
@@ -120,6 +162,7 @@ void PagedCache::publish(BlockTable& table, std::span<const std::int32_t> tokens
     table.published = index_.node_of(block);
     for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].publish(table.windows[i], table.n_published, block);
   }
+  publish_snapshots(table);
 }
 
 void PagedCache::drop_behind_window(BlockTable& table, int n_computed) {
@@ -148,12 +191,14 @@ void PagedCache::retract(BlockTable& table, std::span<const std::int32_t> tokens
 void PagedCache::forget(const BlockTable& table, int number, std::int32_t block) {
   const auto n_own = [number](const BlockRow& row) { return number < row.n_dropped ? 0 : 1; };
   for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].forget(block, n_own(table.windows[i]));
+  if (snapshots_) snapshots_->forget(block, false);
   if (pool_.n_references(block) > n_own(table)) return;
   index_.erase(block);
   pool_.set_cached(block, false);
 }
 
 void PagedCache::release(BlockTable& table) {
+  release_snapshots(table);
   for (auto i = static_cast<int>(table.blocks.size()); i-- > table.n_dropped;) {
     pool_.release(table.blocks[static_cast<std::size_t>(i)]);
   }
@@ -170,6 +215,7 @@ void PagedCache::append(BlockTable& table, const BlockPool::Taken& taken) {
   if (taken.was_cached) {
     index_.erase(taken.block);
     for (WindowGroup& group : windows_) group.forget(taken.block, 0);
+    if (snapshots_) snapshots_->forget(taken.block, true);
     ++n_evicted_;
   }
   table.blocks.push_back(taken.block);

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "engine/api/embed.h"
+#include "engine/run/state_sum.h"
 #include "engine/schedule/batch_builder.h"
 #include "engine/serve/load_runner.h"
 #include "engine/serve/pooling_config.h"
@@ -15,13 +15,6 @@ namespace {
 
 // Rows of a step if a text may be read in parts: enough for the kernels to reach their full speed.
 constexpr std::int64_t kRowsOfStep = 512;
-
-void normalise(std::vector<float>& vector) {
-  double squares = 0;
-  for (const float x : vector) squares += static_cast<double>(x) * x;
-  const auto length = static_cast<float>(std::max(std::sqrt(squares), 1e-12));
-  for (float& x : vector) x /= length;
-}
 
 class ModelEmbedder final : public Embedder {
  public:
@@ -41,16 +34,16 @@ class ModelEmbedder final : public Embedder {
   Result<std::vector<float>> embed(std::span<const std::int32_t> token_ids) override {
     LATHE_TRY_VOID(check(token_ids));
     const std::int64_t n_tokens = std::ssize(token_ids), step = limits().max_rows;
-    std::vector<double> sums(static_cast<std::size_t>(info_.n_dimensions));
+    StateSum sum(info_.pooling, info_.n_dimensions);
     for (std::int64_t begin = 0; begin < n_tokens; begin += step) {
       const std::int64_t n = std::min(step, n_tokens - begin);
       LATHE_TRY(const kernels::TensorView states, read(token_ids, begin, n));
-      add_states(sums, states, begin, n_tokens);
+      sum.add(states, 0, n, begin, n_tokens);
     }
-    std::vector<float> vector(sums.size());
-    const double count = info_.pooling == Pooling::mean ? static_cast<double>(n_tokens) : 1;
-    std::transform(sums.begin(), sums.end(), vector.begin(), [&](double sum) { return static_cast<float>(sum / count); });
-    if (info_.normalises) normalise(vector);
+    std::vector<float> vector(static_cast<std::size_t>(info_.n_dimensions));
+    sum.write(n_tokens, vector);
+    finish_vector({}, {.n_dimensions = info_.n_dimensions, .pooling = info_.pooling, .normalises = info_.normalises},
+                  vector);
     return vector;
   }
 
@@ -83,18 +76,6 @@ class ModelEmbedder final : public Embedder {
     return {};
   }
 
-  /// Adds the hidden states that pooling takes, for the tokens from `begin` on.
-  void add_states(std::vector<double>& sums, const kernels::TensorView& states, std::int64_t begin,
-                  std::int64_t n_tokens) const {
-    for (std::int64_t row = 0; row < states.dim(0); ++row) {
-      const bool is_taken = info_.pooling == Pooling::mean || (info_.pooling == Pooling::cls && begin + row == 0) ||
-                            (info_.pooling == Pooling::last && begin + row == n_tokens - 1);
-      if (!is_taken) continue;
-      const float* const state = states.row<float>(row);
-      for (std::size_t d = 0; d < sums.size(); ++d) sums[d] += state[d];
-    }
-  }
-
   EmbedderInfo info_;
   std::unique_ptr<ModelRunner> runner_;
   Result<std::unique_ptr<Tokenizer>> tokenizer_;
@@ -116,15 +97,6 @@ Result<EngineOptions> fit_to_texts(EngineOptions options, const ModelConfig& con
 }
 
 }  // namespace
-
-std::string_view name_of(Pooling pooling) {
-  switch (pooling) {
-    case Pooling::mean: return "mean";
-    case Pooling::cls: return "cls";
-    case Pooling::last: return "last";
-  }
-  return "?";
-}
 
 Result<std::unique_ptr<Embedder>> open_embedder(const EngineOptions& asked, const EmbedObserver& observer) {
   LATHE_TRY_VOID(validate(asked));

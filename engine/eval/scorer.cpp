@@ -9,7 +9,7 @@ namespace lathe::engine {
 namespace {
 
 // Rows of a step: enough for the kernels' full speed, few enough that the logits of a large vocabulary stay small.
-constexpr std::int64_t kRowsOfStep = 512;
+constexpr std::int64_t kScoredRowsOfStep = 512;
 constexpr std::int64_t kLongestDefaultWindow = 2048;
 
 }  // namespace
@@ -31,7 +31,7 @@ Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const E
   options.max_num_seqs = 1;
   // Each text has the whole cache, in consecutive blocks, so that any part of it may be read again.
   options.policy = "continuous";
-  options.max_num_batched_tokens = std::min(window, kRowsOfStep);
+  options.max_num_batched_tokens = std::min(window, kScoredRowsOfStep);
   options.enable_chunked_prefill = true;
   Scorer scorer;
   LATHE_TRY(scorer.tokenizer_, open_tokenizer(options.tokenizer.empty() ? model.folder.path() : options.tokenizer));

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGgufEnding = ".gguf";
-/// Prefix of the files that hold a model's vision part, next to its text part.
-constexpr std::string_view kProjector = "mmproj";
+/// Prefixes of files next to a model: its vision part, and the importance matrix by which it was quantized.
+constexpr std::string_view kCompanions[] = {"mmproj", "imatrix"};
 
 /// Ignores case: some file systems and converters write capitals.
 bool has_gguf_ending(std::string_view name) {
@@ -50,7 +50,9 @@ std::vector<std::string> gguf_models_in(const std::string& folder) {
   std::set<std::string> names;
   for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end; entry.increment(problem)) {
     const std::string name = entry->path().filename().string();
-    if (!has_gguf_ending(name) || name.starts_with(kProjector)) continue;
+    const bool is_companion = std::any_of(std::begin(kCompanions), std::end(kCompanions),
+                                          [&](std::string_view prefix) { return name.starts_with(prefix); });
+    if (!has_gguf_ending(name) || is_companion) continue;
     const std::string_view number = number_in_set(name);
     std::error_code unreadable;
     const bool is_later = !number.empty() && !number.starts_with("-00001-");

@@ -138,6 +138,11 @@ enum class TensorLayout : std::uint8_t {
   rotary_pairs,      ///< rows of Q or K in which the two values that RoPE rotates together are adjacent: GGUF files of Llama
   plus_one,          ///< norms that already include the 1 that the family adds, in f32: GGUF files of Gemma
   minus_exp,         ///< -exp(x) in place of x, in f32: rates of recurrent layers in GGUF files
+  /// Heads of V of gated delta net in the order that the model does not compute with (DeltaNetConfig::is_tiled).
+  value_heads,         ///< one after the other
+  value_heads_last,    ///< after the heads of Q and K
+  value_head_columns,  ///< in the columns
+  value_head_rates,    ///< minus_exp of value_heads
 };
 
 struct TensorName {

@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kConfigFile = "config.json";
 /// Suffix of transformers' classes without a head: "Qwen3Model".
 constexpr std::string_view kBaseModel = "Model";
+constexpr std::string_view kClassifierModel = "ForSequenceClassification";
 
 /// Completes the fields that a family left at their defaults.
 void complete(ModelConfig& config) {
@@ -67,6 +68,13 @@ tl::unexpected<Error> unknown_architecture(const std::string& name, const Json& 
   const std::string of_whole = whole_class.empty() ? "" : fmt::format(" (the text of {:.64})", whole_class);
   return fail(ErrorCode::model_refused,
               fmt::format("'{:.64}'{} is not one of the model families that are read", name, of_whole), where);
+}
+
+/// The family that a class with a classifier is built on: BertModel, LlamaForCausalLM; null: none is known.
+const Architecture* architecture_below(std::string_view classifier) {
+  const std::string stem(classifier.substr(0, classifier.size() - kClassifierModel.size()));
+  const Architecture* const encoder = find_architecture(stem + std::string(kBaseModel));
+  return encoder != nullptr ? encoder : find_architecture(stem + "ForCausalLM");
 }
 
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
@@ -149,13 +157,16 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   const Architecture* architecture = find_architecture(name);
   const bool is_base = architecture == nullptr && name.ends_with(kBaseModel);
   if (is_base) architecture = find_architecture(reader.text_or("model_type", ""));
+  const bool has_classifier = architecture == nullptr && name.ends_with(kClassifierModel);
+  if (has_classifier) architecture = architecture_below(name);
   if (architecture == nullptr || is_unread_whole(whole)) return unknown_architecture(name, whole, json);
 
   ModelConfig config;
   config.architecture = architecture;
   config.whole = whole_name(whole);
   architecture->read_config(reader, config);
-  if (is_base) config.has_head = false;
+  if (is_base || has_classifier) config.has_head = false;
+  config.has_classifier = has_classifier;
   complete(config);
   check_heads(config, reader);
   reader.note_unread_knobs();

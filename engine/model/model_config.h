@@ -91,8 +91,9 @@ struct ModelConfig {
   Residual residual = Residual::sequential;
   bool has_final_norm = true;
 
-  bool is_causal = true;  ///< a row sees the tokens before it; else the whole text, which must then be one step: BERT
-  bool has_head = true;   ///< the model computes logits; else only hidden states
+  bool is_causal = true;        ///< a row sees the tokens before it; else the whole text, which must then be one step: BERT
+  bool has_head = true;         ///< the model computes logits; else only hidden states
+  bool has_classifier = false;  ///< the files have a classifier for the pooled state
 
   std::vector<RopeConfig> ropes;                              ///< empty: positions are learned, by ALiBi, or none
   std::vector<LayerConfig> layers;                            ///< n_layers of them

@@ -89,6 +89,42 @@ void for_rows_in_turns(std::int64_t n_rows, const Body& body) {
   for (std::int64_t row = 0; row < n_rows; ++row) body(row, row % 2 * (n_rows / 2) + row / 2, 1);
 }
 
+/// Calls body(row in files, row in plain order, rows) for `first` rows and then each head of V: tiled heads are in the files
+/// those of a key head one after the other, and the reverse.
+template <class Body>
+void for_value_heads(const DeltaNetConfig& net, std::int64_t first, std::int64_t rows_of_head, const Body& body) {
+  const std::int64_t inner = net.is_tiled ? net.n_key_heads : net.n_heads / net.n_key_heads, outer = net.n_heads / inner;
+  if (first > 0) body(0, 0, first);
+  for (std::int64_t head = 0; head < net.n_heads; ++head) {
+    const std::int64_t in_files = head % inner * outer + head / inner;
+    body(first + in_files * rows_of_head, first + head * rows_of_head, rows_of_head);
+  }
+}
+
+TensorView with_value_heads_moved(const DeltaNetConfig& net, std::int64_t first, const TensorView& source,
+                                  std::vector<std::byte>& memory, bool to_files) {
+  const std::int64_t rows_of_head = (source.dim(0) - first) / net.n_heads;
+  return with_rows_moved(source, memory, to_files,
+                         [&](const auto& body) { for_value_heads(net, first, rows_of_head, body); });
+}
+
+/// Requires: the bytes of a row divide into heads.
+TensorView with_value_columns_moved(kernels::Backend& backend, const DeltaNetConfig& net, const TensorView& source,
+                                    std::vector<std::byte>& memory, bool to_files) {
+  const TensorView out = view_in(memory, source, {source.dim(0), source.dim(1)});
+  const std::int64_t row = static_cast<std::int64_t>(source.n_bytes()) / source.dim(0);
+  backend.parallel_for(source.dim(0), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for_value_heads(net, 0, row / net.n_heads, [&](std::int64_t in_files, std::int64_t in_plain, std::int64_t n) {
+        const std::int64_t to = to_files ? in_files : in_plain, from = to_files ? in_plain : in_files;
+        std::memcpy(out.as<std::byte>() + r * row + to, source.as<const std::byte>() + r * row + from,
+                    static_cast<std::size_t>(n));
+      });
+    }
+  });
+  return out;
+}
+
 /// Requires: f32. Exact for values from 0.5 to 2: adding `one` back later gives the same value.
 TensorView with_one_added(const TensorView& source, std::vector<std::byte>& memory, float one) {
   const TensorView out = view_in(memory, source, {source.dim(0)});
@@ -129,6 +165,17 @@ TensorView moved(kernels::Backend& backend, TensorLayout layout, const ModelConf
                       : TensorView(source.data, source.dtype, {source.dim(1)});
     case TensorLayout::plus_one: return with_one_added(source, memory, to_files ? 1.0F : -1.0F);
     case TensorLayout::minus_exp: return with_rates(source, memory, to_files);
+    case TensorLayout::value_heads: return with_value_heads_moved(config.delta_net, 0, source, memory, to_files);
+    case TensorLayout::value_heads_last:
+      return with_value_heads_moved(config.delta_net, 2 * config.delta_net.k_size(), source, memory, to_files);
+    case TensorLayout::value_head_columns:
+      return with_value_columns_moved(backend, config.delta_net, source, memory, to_files);
+    case TensorLayout::value_head_rates: {
+      std::vector<std::byte> between;
+      const TensorLayout first = to_files ? TensorLayout::value_heads : TensorLayout::minus_exp;
+      const TensorLayout second = to_files ? TensorLayout::minus_exp : TensorLayout::value_heads;
+      return moved(backend, second, config, moved(backend, first, config, source, between, to_files), memory, to_files);
+    }
   }
   return source;
 }
@@ -150,8 +197,30 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual) {
 }
 
 bool moves_rows_at_most(TensorLayout layout) {
-  return layout != TensorLayout::transposed && layout != TensorLayout::plus_one && layout != TensorLayout::minus_exp &&
-         layout != TensorLayout::transposed_pairs;
+  switch (layout) {
+    case TensorLayout::transposed:
+    case TensorLayout::transposed_pairs:
+    case TensorLayout::plus_one:
+    case TensorLayout::minus_exp:
+    case TensorLayout::value_head_columns:
+    case TensorLayout::value_head_rates: return false;
+    default: return true;
+  }
+}
+
+TensorLayout with_other_value_heads(WeightRole role, TensorLayout layout) {
+  switch (role) {
+    case WeightRole::delta_qkv:
+    case WeightRole::delta_conv: return TensorLayout::value_heads_last;
+    case WeightRole::delta_z:
+    case WeightRole::delta_a:
+    case WeightRole::delta_b:
+    case WeightRole::delta_dt_bias: return TensorLayout::value_heads;
+    case WeightRole::delta_a_log:
+      return layout == TensorLayout::minus_exp ? TensorLayout::value_head_rates : TensorLayout::value_heads;
+    case WeightRole::delta_out: return TensorLayout::value_head_columns;
+    default: return layout;
+  }
 }
 
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape) {

@@ -17,6 +17,10 @@ TensorLayout layout_of(StoredForm form, TensorLayout usual);
 /// True if the layout keeps rows whole, so that rows of codes can be moved as well.
 bool moves_rows_at_most(TensorLayout layout);
 
+/// Layout of a role's tensor whose heads of V are in the other order (DeltaNetConfig::is_tiled), and apart from that as
+/// `layout` says.
+TensorLayout with_other_value_heads(WeightRole role, TensorLayout layout);
+
 /// Shape in files of a tensor whose plain shape is `shape`.
 std::vector<std::int64_t> stored_shape(TensorLayout layout, std::vector<std::int64_t> shape);
 

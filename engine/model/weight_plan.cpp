@@ -217,7 +217,9 @@ class WeightPlanner {
           fmt::format("shape: got {}, expected {} by {}", to_string(tensor->shape), to_string(expected), config_file()),
           file, tensor->name);
     }
-    if (!is_readable(*tensor) || (rule.role == WeightRole::per_layer_embedding && tensor->coded != nullptr)) {
+    // A row of per-layer embeddings is read alone: blocks can be, codes of several tensors cannot.
+    const bool is_in_parts = tensor->coded != nullptr && tensor->type->decode == nullptr;
+    if (!is_readable(*tensor) || (rule.role == WeightRole::per_layer_embedding && is_in_parts)) {
       return refuse(fmt::format("dtype: got {}, expected one of {}", tensor->type->name, allowed_names()), file,
                     tensor->name);
     }
@@ -372,6 +374,8 @@ class WeightPlanner {
   }
 
   bool is_ignored(const std::string& name) const {
+    // Classifier reads these.
+    if (config_.has_classifier && (name.starts_with("classifier.") || name.starts_with("score."))) return true;
     return std::any_of(architecture_.ignored_suffixes.begin(), architecture_.ignored_suffixes.end(),
                        [&](std::string_view suffix) { return name.ends_with(suffix); });
   }

@@ -48,6 +48,8 @@ constexpr std::array kConditions = {
                        options.kv_cache_memory_bytes == 0;
               },
               "it sizes the KV cache of a CUDA device where kv_cache_memory_bytes and num_gpu_blocks_override do not"},
+    Condition{"state_snapshot_memory_bytes", [](const EngineOptions& options) { return options.enable_prefix_caching; },
+              "enable_prefix_caching is off"},
     Condition{"tool_call_parser", [](const EngineOptions& options) { return options.enable_auto_tool_choice; },
               "enable_auto_tool_choice is off"},
 };

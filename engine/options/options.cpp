@@ -43,6 +43,9 @@ constexpr std::array kEngineFields = {
                 &EngineOptions::tokenizer},
     EngineField{{"served_model_name", load, text, "Name under which the model is served; empty: the folder's name."},
                 &EngineOptions::served_model_name},
+    EngineField{{"embedding_model", load, text,
+                 "Folder or file of a model that is loaded as well, for embeddings; empty: the served model gives them."},
+                &EngineOptions::embedding_model},
     EngineField{{"dtype", load, choice, "Number format to compute in; auto: as stored.", 0, 0, compute_dtype_choices},
                 &EngineOptions::dtype},
     EngineField{
@@ -106,6 +109,12 @@ constexpr std::array kEngineFields = {
                 &EngineOptions::kv_cache_dtype},
     EngineField{{"enable_prefix_caching", cache, boolean, "Reuse the KV blocks of prompts that begin with the same tokens."},
                 &EngineOptions::enable_prefix_caching},
+    EngineField{{"state_snapshot_memory_bytes", cache, integer,
+                 "For models with recurrent layers: bytes for snapshots of their states, from which prefix caching "
+                 "continues; 0: two "
+                 "for each of max_num_seqs, at least 8, and at most an eighth of the memory that the weights leave.",
+                 0, kMaxBytes},
+                &EngineOptions::state_snapshot_memory_bytes},
     EngineField{{"policy", scheduling, choice,
                  "How requests share steps: static and dynamic form padded batches, continuous reserves the whole context "
                  "of each request, paged allocates KV blocks as they are needed.",

@@ -17,6 +17,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr double kMaxInteger = std::numeric_limits<std::int32_t>::max();
+constexpr double kMostTokens = 999'999'999'999'999;  // the context shortens it anyway
 
 using enum OptionKind;
 using enum SamplingSection;
@@ -132,7 +133,7 @@ constexpr std::array kSamplingFields = {
                   .member = &SamplingParams::ignore_eos},
     SamplingField{
         .option = describe("max_tokens", integer, "Maximum number of tokens to generate; 0: until the context is full.", 0,
-                           kMaxInteger),
+                           kMostTokens),
         .member = &SamplingParams::max_tokens,
         .generation_key = "max_new_tokens",
         .dialect_decodes = true,

@@ -12,8 +12,8 @@ namespace lathe::engine {
 namespace {
 
 // Options about a model's location, its name and the device: none of them changes the packed weights.
-constexpr std::array<std::string_view, 8> kLeaveWeightsAlone = {
-    "model", "tokenizer", "served_model_name", "cache", "max_model_len", "device", "isa", "threads"};
+constexpr std::array<std::string_view, 9> kLeaveWeightsAlone = {
+    "model", "tokenizer", "served_model_name", "embedding_model", "cache", "max_model_len", "device", "isa", "threads"};
 
 bool matters(const OptionDescriptor& option, const EngineOptions& options) {
   const auto* const end = kLeaveWeightsAlone.end();

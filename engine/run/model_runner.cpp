@@ -59,7 +59,8 @@ namespace {
 Result<LayerCache> allocate_cache(kernels::Backend& backend, const ModelConfig& config, kernels::Dtype dtype,
                                   const RunnerLimits& limits) {
   LATHE_TRY(KvStorage kv, KvStorage::allocate(backend, kv_layout(config, dtype, limits)));
-  LATHE_TRY(StateStorage states, StateStorage::allocate(backend, state_layout(config, limits.n_state_slots)));
+  LATHE_TRY(StateStorage states,
+            StateStorage::allocate(backend, state_layout(config, limits.n_state_slots + limits.n_snapshots)));
   return LayerCache{.kv = std::move(kv), .states = std::move(states)};
 }
 
@@ -122,6 +123,7 @@ void ModelRunner::take_limits(const RunnerLimits& limits) {
   limits_ = limits;
   limits_.window = window < limits.max_model_len ? window : 0;
   limits_.rope_contexts = decoder_.rope_contexts();
+  limits_.state_slot_bytes = cache_.states.n_bytes() / std::max(1, cache_.states.n_slots());
   kv_rows_.assign(limits.windows.size() + 1, {});
   arrays_.reserve(kArraysOfStep + 2 * kv_rows_.size());
 }
@@ -135,16 +137,33 @@ Result<void> ModelRunner::replace_cache(const RunnerLimits& limits) {
   return {};
 }
 
-/// In a model with recurrent layers each sequence needs a slot of its own.
+/// In a model with recurrent layers each sequence and each snapshot that is written needs a slot of its own, and no slot is
+/// written that another sequence reads.
 Result<void> ModelRunner::check_slots(const BatchPlan& plan) {
   if (cache_.states.n_bytes() == 0) return {};
-  has_slot_.assign(static_cast<std::size_t>(limits_.n_state_slots), 0);
+  const int n_seqs = limits_.n_state_slots, n_all = n_seqs + limits_.n_snapshots;
+  has_slot_.assign(static_cast<std::size_t>(n_all), 0);
+  const auto take = [&](std::int32_t slot, int begin, int end) {
+    return slot >= begin && slot < end && has_slot_[static_cast<std::size_t>(slot)]++ == 0;
+  };
   for (const std::int32_t slot : plan.state_slots) {
-    const bool is_free = slot >= 0 && slot < limits_.n_state_slots && has_slot_[static_cast<std::size_t>(slot)]++ == 0;
-    if (is_free) continue;
+    if (take(slot, 0, n_seqs)) continue;
     return fail(ErrorCode::internal,
-                fmt::format("a sequence of the step has slot {} of {} states, or shares it", slot, limits_.n_state_slots),
+                fmt::format("a sequence of the step has slot {} of {} states, or shares it", slot, n_seqs), "runner");
+  }
+  for (const kernels::StateSnapshot& snapshot : plan.snapshots) {
+    if (take(snapshot.slot, n_seqs, n_all)) continue;
+    return fail(ErrorCode::internal,
+                fmt::format("a snapshot of the step has slot {}, which is none of {} to {}, or shares it", snapshot.slot,
+                            n_seqs, n_all - 1),
                 "runner");
+  }
+  for (std::size_t i = 0; i < plan.state_sources.size(); ++i) {
+    const std::int32_t source = plan.state_sources[i];
+    const bool is_readable = source == plan.state_slots[i] ||
+                             (source >= n_seqs && source < n_all && has_slot_[static_cast<std::size_t>(source)] == 0);
+    if (is_readable) continue;
+    return fail(ErrorCode::internal, fmt::format("a sequence begins with slot {}, which the step writes", source), "runner");
   }
   return {};
 }
@@ -165,6 +184,11 @@ Result<void> ModelRunner::check_fits(const BatchPlan& plan) {
               "runner");
 }
 
+std::span<const std::int32_t> ModelRunner::token_types_of(const BatchPlan& plan) const {
+  if (config().n_token_types > 1) return plan.token_types;
+  return std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size());
+}
+
 ModelInput ModelRunner::input_of(const BatchPlan& plan) {
   find_rope_rows(plan, limits_.rope_contexts, rope_rows_);
   kernels::AttentionBatch batch{.n_seqs = plan.n_seqs(),
@@ -183,7 +207,7 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
   return {.token_ids = plan.token_ids,
           .positions = plan.positions,
           .rope_rows = rope_rows_,
-          .token_types = std::span(types_).first(types_.empty() ? 0 : plan.token_ids.size()),
+          .token_types = token_types_of(plan),
           .kv_rows = kv_rows_,
           .chunk_rows = is_cut ? chunk_rows_.rows() : std::span<const KvRows>(kv_rows_),
           .logit_rows = plan.logit_rows,
@@ -191,7 +215,9 @@ ModelInput ModelRunner::input_of(const BatchPlan& plan) {
                         .query_start = plan.query_start,
                         .context_len = plan.context_len,
                         .slots = plan.state_slots,
-                        .n_padding = plan.n_padding}};
+                        .n_padding = plan.n_padding,
+                        .sources = plan.state_sources,
+                        .snapshots = plan.snapshots}};
 }
 
 void ModelRunner::begin_step(const ModelInput& input) {
@@ -220,11 +246,59 @@ StepOutput ModelRunner::output_of(const BatchPlan& plan, const kernels::TensorVi
   return output;
 }
 
+kernels::TensorView ModelRunner::host_states(std::int64_t n_rows) {
+  states_.resize(static_cast<std::size_t>(n_rows * config().hidden_size));
+  return {states_.data(), kernels::Dtype::f32, {n_rows, config().hidden_size}};
+}
+
+/// The states are copied before the logits are made: a device has one array for what the host reads.
+Result<StepOutput> ModelRunner::run_states(const BatchPlan& plan, const ModelInput& input, const StepBuffers& step) {
+  const kernels::TensorView states = backend_->download(decoder_.last_states(*backend_, input, cache_, step), {});
+  LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
+  StepOutput output{.logits = step.logits};
+  const kernels::TensorView copy = host_states(states.dim(0));
+  for (std::int64_t row = 0; row < states.dim(0); ++row) {
+    std::copy_n(states.row<float>(row), states.dim(1), copy.row<float>(row));
+  }
+  if (std::ranges::find(plan.takes_state, 0) != plan.takes_state.end()) {
+    decoder_.make_logits(*backend_, step);
+    output = output_of(plan, step.logits);
+    LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));
+  }
+  output.states = copy;
+  return output;
+}
+
+Result<StepOutput> ModelRunner::run_pooled(const BatchPlan& plan) {
+  LATHE_TRY(const kernels::TensorView states, hidden(plan));
+  StepOutput output;
+  output.states = host_states(std::ssize(plan.logit_rows));
+  std::size_t seq = 0;
+  for (std::size_t i = 0; i < plan.logit_rows.size(); ++i) {
+    const std::int32_t row = plan.logit_rows[i];
+    while (plan.query_start[seq + 1] <= row) ++seq;
+    const std::int32_t begin = plan.query_start[seq], n_rows = row + 1 - begin;
+    const std::int32_t n_tokens = plan.context_len[seq] - (plan.query_start[seq + 1] - 1 - row);
+    if (n_rows != n_tokens && sum_.pooling() != Pooling::last) {
+      return fail(ErrorCode::internal,
+                  fmt::format("a step has {} of the {} tokens of a text, which is pooled as a whole", n_rows, n_tokens),
+                  "runner");
+    }
+    sum_.clear();
+    sum_.add(states, begin, n_rows, n_tokens - n_rows, n_tokens);
+    const auto width = static_cast<std::size_t>(states.dim(1));
+    sum_.write(n_tokens, std::span(output.states.row<float>(static_cast<std::int64_t>(i)), width));
+  }
+  return output;
+}
+
 Result<StepOutput> ModelRunner::run(const BatchPlan& plan) {
+  if (!config().has_head) return run_pooled(plan);
   LATHE_TRY_VOID(check_fits(plan));
   const StepBuffers step = activations_.for_step(plan.n_rows(), static_cast<std::int64_t>(plan.logit_rows.size()));
   const ModelInput input = input_of(plan);
   begin_step(input);
+  if (std::ranges::find(plan.takes_state, 1) != plan.takes_state.end()) return run_states(plan, input, step);
   decoder_.forward(*backend_, input, cache_, step);
   const StepOutput output = plan.logit_rows.empty() ? StepOutput{.logits = step.logits} : output_of(plan, step.logits);
   LATHE_TRY_VOID(finish_operations(*backend_, kStepAdvice));

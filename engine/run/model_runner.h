@@ -11,6 +11,7 @@
 #include "engine/model/layers/activations.h"
 #include "engine/run/chunk_rows.h"
 #include "engine/run/runner.h"
+#include "engine/run/state_sum.h"
 
 namespace lathe::engine {
 
@@ -32,6 +33,8 @@ class ModelRunner final : public Runner {
 
   const RunnerLimits& limits() const override { return limits_; }
   Result<StepOutput> run(const BatchPlan& plan) override;
+  /// Sets how run() pools the texts of a model without a head. For all but the last state a text must be one step.
+  void set_pooling(Pooling pooling) { sum_ = StateSum(pooling, config().hidden_size); }
   /// Hidden states [M, hidden size] f32 of the rows after the final norm, valid until the next run. Errors: as run().
   Result<kernels::TensorView> hidden(const BatchPlan& plan);
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) override {
@@ -54,8 +57,16 @@ class ModelRunner final : public Runner {
   Result<void> check_fits(const BatchPlan& plan);
   Result<void> check_slots(const BatchPlan& plan);
   ModelInput input_of(const BatchPlan& plan);
+  /// Empty if the model has no token types; zeros if it has one.
+  std::span<const std::int32_t> token_types_of(const BatchPlan& plan) const;
   /// Begins a step of the backend with the arrays of `input`.
   void begin_step(const ModelInput& input);
+  /// Computes a step of which some rows answer with their state; rows without have logits.
+  Result<StepOutput> run_states(const BatchPlan& plan, const ModelInput& input, const StepBuffers& step);
+  /// Computes a step of a model without a head.
+  Result<StepOutput> run_pooled(const BatchPlan& plan);
+  /// Returns host memory for the states of `n_rows` rows, valid until the next call.
+  kernels::TensorView host_states(std::int64_t n_rows);
   /// Has the best tokens computed where they suffice, and fetches the other rows of `logits`.
   StepOutput output_of(const BatchPlan& plan, const kernels::TensorView& logits);
 
@@ -84,8 +95,10 @@ class ModelRunner final : public Runner {
   std::vector<std::int32_t> wanted_rows_;              ///< rows of the current step's logits that the host reads
   static constexpr std::size_t kArraysOfStep = 4;      ///< ids, positions, rows of RoPE, rows with logits
   std::vector<std::span<const std::int32_t>> arrays_;  ///< of the current step
-  std::vector<std::uint8_t> has_slot_;                 ///< slots of states that a sequence of the current step has
-  std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types: each text is one segment
+  std::vector<std::uint8_t> has_slot_;                 ///< slots of states that the current step writes
+  std::vector<float> states_;                          ///< of the current step: host_states()
+  StateSum sum_{Pooling::last, config().hidden_size};  ///< of run_pooled()
+  std::vector<std::int32_t> types_;                    ///< zeros, if the model has token types
 };
 
 /// The geometry of the KV cache that a model needs.

@@ -26,6 +26,8 @@ struct RunnerLimits {
   std::int64_t window = 0;            ///< longest window, if each layer has one and it is below max_model_len; else 0
   std::vector<WindowPool> windows{};  ///< window groups; n_blocks is that of the primary group
   int n_state_slots = 0;              ///< sequences that have a state at once; 0: no layer is recurrent
+  int n_snapshots = 0;                ///< snapshots of states; they have the slots after those of sequences
+  std::int64_t state_slot_bytes = 0;  ///< bytes of a slot in all recurrent layers
   std::vector<std::int64_t> rope_contexts{};  ///< contexts among which sequences choose (rope_config.h); empty: no choice
 };
 
@@ -36,6 +38,9 @@ struct StepOutput {
   /// [R]: for rows with BatchPlan::takes_best the token of the largest logit, the lowest one of equals; -1: a logit is NaN
   /// or +infinity, or none is above -infinity. Other rows are undefined. Empty: no row has one.
   std::span<const std::int32_t> best{};
+  /// [R, H] f32: for rows with BatchPlan::takes_state the hidden state after the final norm; of a model without a head the
+  /// pooled state of the row's text. Other rows are undefined. Without elements: no row has one.
+  kernels::TensorView states{};
 };
 
 /// Thread: the engine's.

@@ -15,11 +15,28 @@ constexpr std::int32_t kPaddingToken = 0;  // any id of the vocabulary; its resu
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// True if the snapshots are in order and after rows of their sequences.
+bool snapshots_are_consistent(const BatchPlan& plan) {
+  std::int32_t sequence = 0, n_rows = 0;
+  for (const kernels::StateSnapshot& snapshot : plan.snapshots) {
+    if (snapshot.sequence < sequence || snapshot.sequence >= plan.n_seqs()) return false;
+    if (snapshot.sequence != sequence) n_rows = 0;
+    const std::int32_t n_of_sequence = plan.query_start[at(snapshot.sequence) + 1] - plan.query_start[at(snapshot.sequence)];
+    if (snapshot.n_rows <= n_rows || snapshot.n_rows > n_of_sequence - plan.n_padding[at(snapshot.sequence)]) return false;
+    sequence = snapshot.sequence;
+    n_rows = snapshot.n_rows;
+  }
+  return true;
+}
+
 bool rows_are_consistent(const BatchPlan& plan) {
   const auto n_rows = at(plan.n_rows()), n_seqs = at(plan.n_seqs());
-  if (plan.positions.size() != n_rows || plan.rope_choices.size() != n_seqs) return false;
+  if (plan.positions.size() != n_rows || plan.token_types.size() != n_rows || plan.rope_choices.size() != n_seqs)
+    return false;
   if (plan.state_slots.size() != n_seqs || plan.n_padding.size() != n_seqs) return false;
+  if (plan.state_sources.size() != n_seqs || !snapshots_are_consistent(plan)) return false;
   if (!plan.takes_best.empty() && plan.takes_best.size() != plan.logit_rows.size()) return false;
+  if (!plan.takes_state.empty() && plan.takes_state.size() != plan.logit_rows.size()) return false;
   if (plan.query_start.size() != n_seqs + 1 || plan.query_start.front() != 0) return false;
   if (plan.query_start.back() != plan.n_rows()) return false;
   for (std::size_t i = 0; i < n_seqs; ++i) {
@@ -60,15 +77,19 @@ BatchBuilder::BatchBuilder(const BatchShape& shape) : block_size_(shape.block_si
   LATHE_CHECK(shape.block_size > 0);
   plan_.token_ids.reserve(shape.max_rows);
   plan_.positions.reserve(shape.max_rows);
+  plan_.token_types.reserve(shape.max_rows);
   plan_.slots.reserve(shape.max_rows);
   plan_.query_start.reserve(shape.max_seqs + 1);
   plan_.context_len.reserve(shape.max_seqs);
   plan_.rope_choices.reserve(shape.max_seqs);
   plan_.block_tables.reserve(shape.max_seqs * shape.max_blocks);
   plan_.state_slots.reserve(shape.max_seqs);
+  plan_.state_sources.reserve(shape.max_seqs);
+  plan_.snapshots.reserve(shape.max_seqs * PendingSnapshots::kMost);
   plan_.n_padding.reserve(shape.max_seqs);
   plan_.logit_rows.reserve(shape.max_logit_rows);
   plan_.takes_best.reserve(shape.max_logit_rows);
+  plan_.takes_state.reserve(shape.max_logit_rows);
   plan_.windows.resize(shape.n_windows);
   for (WindowRows& rows : plan_.windows) {
     rows.slots.reserve(shape.max_rows);
@@ -91,6 +112,10 @@ int BatchBuilder::add(const SequenceRows& rows) {
   plan_.token_ids.resize(n_rows, kPaddingToken);
   plan_.positions.resize(n_rows);
   std::iota(plan_.positions.begin() + first_row, plan_.positions.end(), rows.begin);
+  plan_.token_types.resize(n_rows);
+  for (int i = rows.second_begin > 0 ? std::max(rows.second_begin - rows.begin, 0) : rows.n_rows(); i < rows.n_rows(); ++i) {
+    plan_.token_types[at(first_row + i)] = 1;
+  }
   append_slots(rows.table, rows, plan_.slots);
   for (std::size_t i = 0; i < plan_.windows.size(); ++i) {
     append_slots(rows.table.windows[i], rows, plan_.windows[i].slots);
@@ -98,11 +123,18 @@ int BatchBuilder::add(const SequenceRows& rows) {
   for (int i = 0; i < rows.n_logits; ++i) {
     plan_.logit_rows.push_back(first_row + rows.first_logit + i);
     plan_.takes_best.push_back(rows.takes_best && i + 1 == rows.n_logits ? 1 : 0);
+    plan_.takes_state.push_back(rows.takes_state && i + 1 == rows.n_logits ? 1 : 0);
   }
   plan_.query_start.push_back(plan_.n_rows());
   plan_.context_len.push_back(rows.context_len());
   plan_.rope_choices.push_back(rows.rope_choice);
   plan_.state_slots.push_back(rows.table.state_slot);
+  plan_.state_sources.push_back(rows.table.state_source >= 0 ? rows.table.state_source : rows.table.state_slot);
+  for (const PendingSnapshot& pending : rows.table.pending.all()) {
+    plan_.snapshots.push_back({.sequence = static_cast<std::int32_t>(tables_.size()),
+                               .n_rows = pending.n_tokens - rows.begin,
+                               .slot = pending.own.slot});
+  }
   plan_.n_padding.push_back(rows.n_padding);
   plan_.max_blocks = std::max(plan_.max_blocks, blocks_for(rows.context_len()));
   tables_.push_back(&rows.table);

@@ -30,7 +30,9 @@ struct SequenceRows {
   int n_padding = 0;
   int first_logit = 0;  ///< rows [first_logit, first_logit + n_logits) need logits
   int n_logits = 0;
-  bool takes_best = false;  ///< of the last row with logits, only the best token is needed
+  bool takes_best = false;   ///< of the last row with logits, only the best token is needed
+  bool takes_state = false;  ///< of the last row with logits, only the hidden state is needed
+  int second_begin = 0;      ///< position from which tokens belong to the second text of a pair; 0: there is one text
   std::int32_t rope_choice = 0;
 
   int n_rows() const { return static_cast<int>(token_ids.size()) + n_padding; }

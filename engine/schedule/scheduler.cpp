@@ -11,6 +11,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::int64_t kNsInMs = 1'000'000;
+static_assert(SnapshotRule::kMaxOfStep <= PendingSnapshots::kMost);
 
 }  // namespace
 
@@ -117,6 +118,7 @@ bool Scheduler::admit_first() {
   sequence.state = SequenceState::running;
   sequence.wait_reason = WaitReason::none;
   sequence.n_chunks = 0;
+  sequence.n_kv_found = match.n_kv_blocks * cache_.block_size();
   sequence.n_computed = cache_.adopt_match(sequence.table);
   cache_.take_state_slot(sequence.table);
   if (may_match && cache_.shares_prefixes() && !sequence.was_admitted) {
@@ -155,6 +157,7 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
   LATHE_CHECK(n_logits <= logit_budget_);
   const bool is_paced = n_tokens == prompt_budget_ && n_tokens < std::min(sequence.n_remaining(), budget_);
   cache_.grow_windows(sequence.table, end);
+  take_snapshots(sequence, end);
   budget_ -= n_tokens + n_padding;
   plan_.n_padding_tokens += n_padding;
   logit_budget_ -= n_logits;
@@ -173,6 +176,19 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
   }
   plan_.entries.push_back(
       {.sequence = &sequence, .n_tokens = n_tokens, .n_padding = n_padding, .n_logits = n_logits, .samples = samples});
+}
+
+/// Takes the snapshots of recurrent states that the rows up to `end` pass. Snapshots end no chunk: a step of its own for the
+/// few tokens after the last block of a prompt would read all weights again.
+void Scheduler::take_snapshots(Sequence& sequence, int end) {
+  if (!cache_.snapshots()) return;
+  const SnapshotRule rule{.block_size = cache_.block_size(),
+                          .n_tokens = sequence.n_tokens(),
+                          .in_prefill = sequence.in_prefill(),
+                          .branch = sequence.n_kv_found};
+  for (int n = rule.next(sequence.n_computed); n <= end; n = rule.next(n)) {
+    cache_.take_snapshot(sequence.table, n, !rule.in_prefill);
+  }
 }
 
 // ---- batches of requests
@@ -327,13 +343,13 @@ void Scheduler::account_admission(Sequence& sequence, int n_found) {
     sequence.n_prompt_counted = n_found;
     // A batch's first chunk is unknown until all of its requests are admitted, because its shape depends on them.
     const int n_chunk = forms_batch_ ? 0 : chunk_of(sequence);
-    record(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, n_chunk}, now_ns_);
+    record(sequence, SchedulerEventKind::admitted, {sequence.n_prompt, n_found, n_chunk, sequence.n_kv_found}, now_ns_);
     return;
   }
   const int n_again = std::max(0, std::exchange(sequence.n_lost, 0) - n_found);
   sequence.n_recomputed += n_again;
   counters_.n_recomputed_tokens += static_cast<std::uint64_t>(n_again);
-  record(sequence, SchedulerEventKind::resumed, {n_found, n_again}, now_ns_);
+  record(sequence, SchedulerEventKind::resumed, {n_found, n_again, sequence.n_kv_found}, now_ns_);
 }
 
 CacheOccupancy Scheduler::occupancy() const {
@@ -398,6 +414,8 @@ void Scheduler::add_rows(PlannedSequence& entry) {
        .first_logit = last - entry.n_logits - begin,
        .n_logits = entry.n_logits,
        .takes_best = entry.samples && sequence.takes_best,
+       .takes_state = entry.samples && sequence.takes_state,
+       .second_begin = sequence.second_begin,
        .rope_choice = sequence.rope_choice});
 }
 

@@ -16,6 +16,7 @@
 #include "engine/schedule/prompt_pace.h"
 #include "engine/schedule/request_batch.h"
 #include "engine/schedule/sequence.h"
+#include "engine/schedule/snapshot_rule.h"
 
 namespace lathe::engine {
 
@@ -71,9 +72,9 @@ struct SchedulerCounters {
 };
 
 /// Owns: the cache's bookkeeping; not the sequences, which must outlive their time in the scheduler. Invariant
-/// (is_consistent()): the references of every block equal the tables that hold it. The oldest sequence always makes progress,
-/// so no sequence that the pool can hold waits forever. Under a policy that reserves the context, a running sequence holds
-/// blocks for max_seq_tokens from its admission to its end.
+/// (is_consistent()): the references of every block equal the tables that hold it. The oldest sequence always makes
+/// progress, so no sequence that the pool can hold waits forever. Under a policy that reserves the context, a running
+/// sequence holds blocks for max_seq_tokens from its admission to its end.
 /// Thread: the engine's.
 class Scheduler {
  public:
@@ -168,6 +169,7 @@ class Scheduler {
   void account_admission(Sequence& sequence, int n_found);
   void account_room();
   void note_evictions(const Sequence& sequence);
+  void take_snapshots(Sequence& sequence, int end);
   void build_batch();
   void add_rows(PlannedSequence& entry);
 

@@ -60,8 +60,16 @@ std::string waiting_fill(const Numbers& n) {
                      counted(n[1], "request"), grouped(n[0]), grouped(n[2]));
 }
 
+/// "; KV for 512 tokens cached, nearest snapshot at 384" where a hit was cut back to a snapshot of the recurrent states.
+std::string cut_back(std::int64_t n_kv, std::int64_t n_found) {
+  if (n_kv <= n_found) return {};
+  const std::string cached = fmt::format("; KV for {} cached, ", counted(n_kv, "token"));
+  return cached +
+         (n_found > 0 ? fmt::format("nearest snapshot at {}", grouped(n_found)) : "but no snapshot of their states");
+}
+
 std::string admitted(const Numbers& n) {
-  std::string text = fmt::format("{} of {} cached", grouped(n[1]), counted(n[0], "prompt token"));
+  std::string text = fmt::format("{} of {} cached", grouped(n[1]), counted(n[0], "prompt token")) + cut_back(n[3], n[1]);
   if (n[2] > 0) text += fmt::format("; first chunk {}", grouped(n[2]));
   return text + ".";
 }
@@ -94,12 +102,14 @@ std::string preempted(const Numbers& n) {
 }
 
 std::string resumed(const Numbers& n) {
-  return fmt::format("{} of {} from the prefix cache.", grouped(n[0]), counted(n[0] + n[1], "token"));
+  return fmt::format("{} of {} from the prefix cache{}.", grouped(n[0]), counted(n[0] + n[1], "token"),
+                     cut_back(n[2], n[0]));
 }
 
 std::string finished(const Numbers& n) {
   const auto reason = static_cast<FinishReason>(n[1]);
   if (reason == FinishReason::length) return fmt::format("Length: {}.", counted(n[0], "token"));
+  if (n[3] > 0) return fmt::format("Vector: {}.", counted(n[3], "dimension"));
   const auto cause = static_cast<StopCause>(n[2]);
   const char* what = cause == StopCause::eos ? "eos" : cause == StopCause::token ? "stop token" : "stop string";
   return fmt::format("Stop: {} after {}.", what, counted(n[0], "token"));
@@ -143,7 +153,8 @@ std::string sentence_of(const SchedulerEvent& event) {
     case SchedulerEventKind::batched: return batched(n);
     case SchedulerEventKind::chunked: return chunked(n);
     case SchedulerEventKind::paced: return paced(n);
-    case SchedulerEventKind::prefilled: return fmt::format("First token; {} computed.", counted(n[0], "prompt token"));
+    case SchedulerEventKind::prefilled:
+      return fmt::format("{}; {} computed.", n[1] == 0 ? "First token" : "Pooled", counted(n[0], "prompt token"));
     case SchedulerEventKind::preempted: return preempted(n);
     case SchedulerEventKind::resumed: return resumed(n);
     case SchedulerEventKind::evicted: return fmt::format("{} evicted for this request.", counted(n[0], "cached block"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/schedule/scheduler_invariant.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -52,6 +53,16 @@ bool are_slots_consistent(const Scheduler& scheduler) {
   return pool.n_used() == n_held;
 }
 
+/// True if no sequence reads or writes a snapshot between two steps, and each snapshot belongs to a cached block.
+bool are_snapshots_consistent(const Scheduler& scheduler) {
+  const auto is_done = [](const Sequence* sequence) {
+    return sequence->table.state_source < 0 && sequence->table.pending.all().empty();
+  };
+  const PagedCache& cache = scheduler.cache();
+  return std::ranges::all_of(scheduler.running(), is_done) &&
+         (!cache.snapshots() || cache.snapshots()->consistent(cache.pool()));
+}
+
 bool is_window_consistent(const Scheduler& scheduler, std::size_t i) {
   const PagedCache& cache = scheduler.cache();
   const WindowGroup& group = cache.windows()[i];
@@ -84,7 +95,7 @@ bool is_consistent(const Scheduler& scheduler) {
   for (std::size_t i = 0; i < cache.windows().size(); ++i) {
     if (!is_window_consistent(scheduler, i)) return false;
   }
-  return primary.are_those_of_the_pool() && are_slots_consistent(scheduler);
+  return primary.are_those_of_the_pool() && are_slots_consistent(scheduler) && are_snapshots_consistent(scheduler);
 }
 
 }  // namespace lathe::engine

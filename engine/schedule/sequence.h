@@ -23,14 +23,18 @@ struct Sequence {
   std::string cache_salt;
   int n_prompt = 0;
   bool wants_prompt_logits = false;
-  bool takes_best = false;  ///< each token is the best one of its logits, which nothing else reads
-  int rope_choice = 0;      ///< index in RunnerLimits::rope_contexts; part of cache_salt, so that two choices share no block
+  bool takes_best = false;   ///< each token is the best one of its logits, which nothing else reads
+  bool takes_state = false;  ///< the last row's hidden state is the answer, and no token is generated
+  int second_begin = 0;      ///< index of the first token of the second text of a pair; 0: there is one text
+  int rope_choice = 0;  ///< index in RunnerLimits::rope_contexts; part of cache_salt, so that two choices share no block
   std::int64_t arrived_ns = 0;
 
   // ---- progress
   std::vector<std::int32_t> tokens;  ///< the prompt, then the generated tokens
   BlockTable table;
-  int n_computed = 0;        ///< leading tokens whose K and V are in the cache
+  /// Leading tokens whose K and V were found at the last admission, also behind the snapshot with which it began.
+  int n_kv_found = 0;
+  int n_computed = 0;        ///< leading tokens whose K and V, and whose states, are in the cache
   int n_prompt_logits = 0;   ///< leading prompt rows whose logits were delivered
   int n_prompt_counted = 0;  ///< prompt tokens that are in the counters
   int n_chunks = 0;          ///< steps of this prefill

@@ -42,6 +42,7 @@ AnswerConstraint::AnswerConstraint(ReadyConstraint constraint, const Tokenizer& 
 void AnswerConstraint::choose_beginning(const AnswerReading& reading) {
   const bool is_harmony =
       reading.formats.reasoning.starts_with("openai") || reading.formats.tool_calls.starts_with("openai");
+  if (is_harmony && reading.constrains_calls) return;
   if (is_harmony) {
     is_free_ = !reading.goes_on;
     free_ends_.emplace_back(kFinalMessage);

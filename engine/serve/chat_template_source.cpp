@@ -43,8 +43,13 @@ NamedTemplates templates_of(const Json& value) {
 void add_file(const ModelFolder& folder, const std::string& file, std::string_view name, NamedTemplates& templates,
               std::vector<std::string>& warnings) {
   auto text = folder.read_text(file, kMaxTemplateBytes);
-  if (text) templates.set(name, std::move(*text));
-  else warnings.push_back(fmt::format("{} is left out: {}", file, text.error().message));
+  if (!text) {
+    warnings.push_back(fmt::format("{} is left out: {}", file, text.error().message));
+  } else if (text->find_first_not_of(" \t\r\n") == text->npos) {
+    warnings.push_back(fmt::format("{} is empty ({} bytes), and is left out", file, text->size()));
+  } else {
+    templates.set(name, std::move(*text));
+  }
 }
 
 NamedTemplates read_template_files(const ModelFolder& folder, std::vector<std::string>& warnings) {

@@ -178,7 +178,7 @@ Result<std::vector<std::string>> write_checkpoint_files(const OpenedModel& model
                                                         const fs::path& folder) {
   LATHE_TRY(Json config, read_config_json(model.folder));
   config.erase("dtype");
-  for (const char* key : {"quantization_config", "compression_config"}) {
+  for (const char* key : {"quantization_config", "compression_config", "linear_value_heads_tiled"}) {
     config.erase(key);
     if (Json* const text = wrapped_text(config)) text->erase(key);
   }

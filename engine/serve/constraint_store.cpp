@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "engine/api/answer_parser.h"
 #include "engine/api/structured_outputs.h"
 
 namespace lathe::engine {
@@ -11,6 +12,16 @@ namespace {
 std::uint64_t drawn_salt() {
   std::random_device device;
   return static_cast<std::uint64_t>(device()) << 32 | device();
+}
+
+/// Tokens that are markers of any format of tool calls.
+std::vector<std::int32_t> marker_ids(const Tokenizer& tokenizer) {
+  std::vector<std::int32_t> ids;
+  for (const std::string_view format : tool_call_format_names()) {
+    for (const AnswerMarker& marker : answer_markers({.tool_calls = std::string(format), .reasoning = {}}, tokenizer))
+      ids.push_back(marker.id);
+  }
+  return ids;
 }
 
 }  // namespace
@@ -26,7 +37,7 @@ ConstraintStore::ConstraintStore(const Tokenizer& tokenizer, std::int64_t n_logi
 
 Result<ReadyConstraint> ConstraintStore::get(const std::string& text) {
   std::call_once(made_vocabulary_, [this] {
-    parts_ = {std::make_shared<const grammar::Vocabulary>(*tokenizer_, n_logits_),
+    parts_ = {std::make_shared<const grammar::Vocabulary>(*tokenizer_, n_logits_, marker_ids(*tokenizer_)),
               std::make_shared<grammar::TokenSetCache>()};
   });
   {

@@ -37,6 +37,7 @@ class Planner {
     return role == WeightRole::embedding ? WeightStorage(storage.dtype).matrices : WeightFormat::f32;
   }
 
+  const DeltaNetConfig& net() const { return model_.config.delta_net; }
   NamePrefix prefix() const { return {model_.plan.prefix.body, model_.plan.prefix.head}; }
 
   /// Sorts the parts, so that parts of one tensor are adjacent, and lists the tensors.
@@ -80,6 +81,9 @@ class FolderPlanner : public Planner {
         add_to_heads(weight);
         continue;
       }
+      if (weight.role == WeightRole::delta_qkv || weight.role == WeightRole::delta_z) {
+        if (add_to_key_heads(weight)) continue;
+      }
       // A shared matrix may have either name in the files.
       add(weight, is_shared(weight) ? name_of_role(WeightRole::embedding) : name_of(weight), format_of(weight.role));
       if (is_shared(weight)) add(weight, name_of_role(WeightRole::head), choice_.storage.head);
@@ -103,7 +107,7 @@ class FolderPlanner : public Planner {
     plan_.parts.push_back({.tensor = {std::move(name), dtype_of(weight), std::move(shape)},
                            .source = &weight,
                            .format = format,
-                           .layout = weight.usual,
+                           .layout = net().is_tiled ? with_other_value_heads(weight.role, weight.usual) : weight.usual,
                            .whole = std::move(whole),
                            .place = weight.expert});
   }
@@ -121,6 +125,34 @@ class FolderPlanner : public Planner {
                            .layout = layout,
                            .whole = shape_of(WeightRole::latent_kv, model_.config),
                            .place = 2 * weight.expert + (is_k ? 0 : 1)});
+  }
+
+  /// Adds Q, K and V, or the gate, to the tensor of both, where the family's own files have one: key head after key head.
+  bool add_to_key_heads(const PlannedWeight& weight) {
+    constexpr std::int64_t kParts = 4;  // of a key head: Q, K, heads of V, their gates
+    if (pattern_of(WeightRole::delta_qkvz, *model_.config.architecture).empty()) return false;
+    const std::string name = tensor_name(name_of_role(WeightRole::delta_qkvz), weight.layer, -1);
+    const std::vector<std::int64_t> whole = shape_of(WeightRole::delta_qkvz, model_.config);
+    const auto add_rows = [&](std::int64_t place, std::int64_t first_row, std::int64_t n_rows) {
+      plan_.parts.push_back({.tensor = {name, dtype_of(weight), {n_rows, whole[1]}},
+                             .source = &weight,
+                             .format = format_of(weight.role),
+                             .whole = whole,
+                             .place = place,
+                             .first_row = first_row,
+                             .n_rows = n_rows});
+    };
+    const std::int64_t n_values = net().v_size() / net().n_key_heads;
+    for (std::int64_t head = 0; head < net().n_key_heads; ++head) {
+      if (weight.role == WeightRole::delta_z) {
+        add_rows(kParts * head + 3, head * n_values, n_values);
+        continue;
+      }
+      add_rows(kParts * head, head * net().key_dim, net().key_dim);
+      add_rows(kParts * head + 1, net().k_size() + head * net().key_dim, net().key_dim);
+      add_rows(kParts * head + 2, 2 * net().k_size() + head * n_values, n_values);
+    }
+    return true;
   }
 
   /// The tensor's name in files: for an expert of a stack, the name of the stack.
@@ -144,6 +176,7 @@ class GgufPlanner : public Planner {
   Result<ConversionPlan> plan() {
     for (const PlannedWeight& weight : model_.plan.weights) {
       for (const RowsOfRole& rows : rows_of(weight)) LATHE_TRY_VOID(add(weight, rows, format_of(weight.role)));
+      add_for_sharing_layers(weight);
       if (is_shared(weight)) LATHE_TRY_VOID(add(weight, {WeightRole::head, weight.role}, choice_.storage.head));
     }
     return collected();
@@ -156,6 +189,8 @@ class GgufPlanner : public Planner {
     std::int64_t first_row = 0, n_rows = -1;
     std::int64_t part = -1;  ///< index of the part that the rows become; -1: as the tensor
     bool is_transposed = false;
+    std::int64_t n_parts = 0;  ///< tensors in a stack; 0: as many as the role has
+    bool is_section = false;   ///< the part is these rows of the tensor that the role has, not a tensor in a stack
   };
 
   /// Splits a fused QKV tensor for families whose GGUF files have Q, K and V separately.
@@ -179,6 +214,24 @@ class GgufPlanner : public Planner {
     return rows;
   }
 
+  /// Splits the inputs of gated delta net, key head after key head in the family's own files, into Q, K and V of all heads
+  /// and the gate.
+  std::vector<RowsOfRole> key_heads() const {
+    const std::int64_t n_heads = net().n_key_heads, k = net().key_dim, v = net().v_size() / n_heads;
+    std::vector<RowsOfRole> rows;
+    const auto add_rows = [&](WeightRole role, std::int64_t first, std::int64_t n, std::int64_t place) {
+      rows.push_back({.role = role, .like = role, .first_row = first, .n_rows = n, .part = place, .is_section = true});
+    };
+    for (std::int64_t head = 0; head < n_heads; ++head) {
+      const std::int64_t q = head * 2 * (k + v);
+      add_rows(WeightRole::delta_qkv, q, k, head);
+      add_rows(WeightRole::delta_qkv, q + k, k, n_heads + head);
+      add_rows(WeightRole::delta_qkv, q + 2 * k, v, 2 * n_heads + head);
+      add_rows(WeightRole::delta_z, q + 2 * k + v, v, head);
+    }
+    return rows;
+  }
+
   /// Splits gate and up of experts, which are separate in GGUF files, and stacks the norms of all heads in one tensor.
   std::vector<RowsOfRole> rows_of(const PlannedWeight& weight) const {
     const std::int64_t inner = model_.config.moe.expert_size;
@@ -193,6 +246,13 @@ class GgufPlanner : public Planner {
       case WeightRole::qkv: return thirds(weight, WeightRole::q, WeightRole::k, WeightRole::v);
       case WeightRole::qkv_bias: return thirds(weight, WeightRole::q_bias, WeightRole::k_bias, WeightRole::v_bias);
       case WeightRole::latent_kv: return heads();
+      case WeightRole::delta_qkvz: return key_heads();
+      case WeightRole::altup_proj_1:
+      case WeightRole::altup_proj_2:
+      case WeightRole::altup_proj_3: return stream(weight.role, WeightRole::altup_proj_1);
+      case WeightRole::altup_unembed_1:
+      case WeightRole::altup_unembed_2:
+      case WeightRole::altup_unembed_3: return stream(weight.role, WeightRole::altup_unembed_1);
       case WeightRole::q_head_norm: return {{WeightRole::q_norm, weight.role}};
       case WeightRole::k_head_norm: return {{WeightRole::k_norm, weight.role}};
       default: break;
@@ -204,9 +264,17 @@ class GgufPlanner : public Planner {
     const std::int64_t place = rows.part >= 0 ? rows.part : weight.expert;
     LATHE_TRY(std::string name, name_of(weight, rows.role, place));
     const TensorLayout usual = rows.is_transposed ? TensorLayout::transposed : TensorLayout::plain;
-    const TensorLayout layout = layout_of(stored_form_of(family_, name), usual);
+    TensorLayout layout = layout_of(stored_form_of(family_, name), usual);
+    if (moves_value_heads()) layout = with_other_value_heads(rows.role, layout);
     std::vector<std::int64_t> shape = shape_of(rows.like, model_.config, weight.layer);
-    std::vector<std::int64_t> whole = stacked(rows.like, shape);
+    std::vector<std::int64_t> whole = rows.is_section ? shape : stacked(rows.like, shape);
+    if (rows.is_section) shape.front() = rows.n_rows;
+    if (rows.n_parts > 0) whole = {rows.n_parts, shape[0], shape[1]};
+    // Other readers want a row of per-layer embeddings for each token.
+    const bool is_per_token = rows.role == WeightRole::per_layer_embedding && model_.folder.gguf().empty();
+    const std::int64_t n_tokens = model_.config.vocab_size, n_copies = is_per_token ? n_tokens - shape[0] : 0;
+    if (n_copies > 0) whole = {n_tokens, shape[1]};
+    if (n_copies < 0) shape[0] = n_tokens;
     WrittenPart part{.tensor = {std::move(name), choice_.storage.dtype, std::move(shape)},
                      .source = &weight,
                      .format = format,
@@ -214,23 +282,49 @@ class GgufPlanner : public Planner {
                      .whole = std::move(whole),
                      .place = place,
                      .first_row = rows.first_row,
-                     .n_rows = rows.n_rows};
+                     .n_rows = n_copies < 0 ? n_tokens : rows.n_rows,
+                     .n_copies = std::max<std::int64_t>(n_copies, 0)};
     LATHE_TRY_VOID(choose_form(part, rows.role));
     plan_.parts.push_back(std::move(part));
     return {};
   }
 
+  /// The projection of one residual stream, which is in a stack of all but the first.
+  static std::vector<RowsOfRole> stream(WeightRole role, WeightRole first) {
+    const auto place = static_cast<std::int64_t>(role) - static_cast<std::int64_t>(first);
+    return {{.role = role, .like = role, .part = place, .n_parts = kAltUpStreams - 1}};
+  }
+
+  /// Adds K, V and the norm of K for the layers that use those of the weight's layer, where files of the family have them.
+  void add_for_sharing_layers(const PlannedWeight& weight) {
+    const bool is_shared = weight.role == WeightRole::k || weight.role == WeightRole::v || weight.role == WeightRole::k_norm;
+    if (!is_shared || !family_.repeats_shared_kv || !model_.folder.gguf().empty()) return;
+    const WrittenPart own = plan_.parts.back();
+    const std::string from = fmt::format("blk.{}.", weight.layer);
+    for (std::size_t i = 0; i < model_.config.layers.size(); ++i) {
+      if (model_.config.layers[i].kv_source != weight.layer) continue;
+      plan_.parts.push_back(own);
+      plan_.parts.back().tensor.name.replace(0, from.size(), fmt::format("blk.{}.", i));
+    }
+  }
+
+  /// True for a model of a folder whose heads of V are tiled in GGUF files.
+  bool moves_value_heads() const {
+    return family_.tiles_value_heads && !net().is_tiled && net().n_heads != net().n_key_heads;
+  }
+
   static bool is_always_f32(WeightRole role) {
-    constexpr std::array kRoles = {WeightRole::router, WeightRole::shared_expert_gate, WeightRole::positions,
-                                   WeightRole::token_types};
+    constexpr std::array kRoles = {WeightRole::router,        WeightRole::shared_expert_gate, WeightRole::positions,
+                                   WeightRole::token_types,   WeightRole::delta_conv,         WeightRole::short_conv,
+                                   WeightRole::altup_predict, WeightRole::altup_correct};
     return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
   }
 
-  /// Vectors, routers, positions and token types are f32 in GGUF files for every type of the matrices.
+  /// Vectors, norms, routers, positions, token types and convolutions are f32 in GGUF files for every type of the matrices.
   Result<void> choose_form(WrittenPart& part, WeightRole role) const {
     const StoredTensor& stored = *part.source->tensor;
     if (choice_.keeps_codes && !model_.folder.gguf().empty()) return take_as_it_is(part);
-    if (part.tensor.shape.size() == 1 || is_always_f32(role)) {
+    if (part.tensor.shape.size() == 1 || is_always_f32(role) || part.tensor.name.ends_with("_norm.weight")) {
       part.tensor.dtype = Dtype::f32;
       return {};
     }
@@ -254,7 +348,8 @@ class GgufPlanner : public Planner {
     const auto formats = formats_of(*part.source->tensor);
     for (const WeightFormat format : formats_of_gguf()) {
       if (std::find(formats.begin(), formats.end(), format) == formats.end()) continue;
-      if (!moves_rows_at_most(part.source->layout) || !moves_rows_at_most(part.layout)) break;
+      const bool moves_codes = moves_rows_at_most(part.layout) || part.layout == TensorLayout::value_head_columns;
+      if (!moves_rows_at_most(part.source->layout) || !moves_codes) break;
       part.format = format;
       part.form = Form::kept_codes;
       return take_blocks(part);
@@ -272,9 +367,13 @@ class GgufPlanner : public Planner {
     return take_blocks(part);
   }
 
-  static Result<void> take_blocks(WrittenPart& part) {
+  Result<void> take_blocks(WrittenPart& part) const {
     part.tensor.blocks = find_gguf_type(part.format);
     const std::int64_t k = part.tensor.shape.back(), block = part.tensor.blocks->block;
+    if (part.layout == TensorLayout::value_head_columns && net().value_dim % block != 0) {
+      return refuse(part, fmt::format("{} has blocks of {}, and heads of {} numbers, which are in another order there, have",
+                                      part.tensor.blocks->name, block, net().value_dim));
+    }
     if (k % block == 0) return {};
     return refuse(part, fmt::format("{} has blocks of {}, and rows of {} numbers have", part.tensor.blocks->name, block, k));
   }

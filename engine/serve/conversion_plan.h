@@ -31,6 +31,8 @@ struct WrittenPart {
   std::vector<std::int64_t> whole{};        ///< shape of the tensor that contains this part; empty: the part is the tensor
   std::int64_t place = -1;                  ///< index among the parts of a tensor
   std::int64_t first_row = 0, n_rows = -1;  ///< rows of the source in plain order; -1: all
+  /// Rows like the first that follow the part: of per-layer embeddings, which tokens without a row of their own read.
+  std::int64_t n_copies = 0;
 };
 
 /// Whether the format consists of codes, not of floating-point elements.

@@ -16,6 +16,7 @@
 #include "engine/serve/config_source.h"
 #include "engine/serve/conversion_plan.h"
 #include "engine/serve/gguf_description.h"
+#include "engine/serve/gguf_differences.h"
 #include "engine/serve/load_runner.h"
 #include "engine/serve/opened_model.h"
 #include "engine/serve/partial_folder.h"
@@ -42,6 +43,10 @@ class Conversion {
     LATHE_TRY(model_, open_model(options_.model, ModelUse::inspect));
     if (model_->folder.shape() != nullptr)
       return fail(ErrorCode::unsupported, "a shape has no files to convert", options_.model);
+    if (model_->config.has_classifier) {
+      return fail(ErrorCode::unsupported, "the files that are written have no place for the model's classifier",
+                  model_->folder.name());
+    }
     LATHE_TRY(backend_, open_backend(backend_choice(options_)));
     // A load splits and transposes kv_b_proj before rounding: rounding it in the layout of the files would give other
     // values.
@@ -80,21 +85,7 @@ class Conversion {
     return {};
   }
 
-  /// Recurrent layers are written to the kind of files that they come from; short convolutions also to folders.
-  /// Errors: unsupported.
-  Result<void> check_recurrent_layers(bool to_gguf) const {
-    const bool is_of_gguf = !model_->folder.gguf().empty();
-    if (!model_->config.has_recurrent_layers() || is_of_gguf == to_gguf) return {};
-    if (!to_gguf && !model_->config.delta_net.exists()) return {};
-    return fail(ErrorCode::unsupported,
-                to_gguf ? "recurrent layers cannot be written to GGUF files yet; write a folder"
-                        : "recurrent layers of this GGUF file have heads in another order than folders, which cannot be "
-                          "written yet; write a GGUF file, or convert the Hugging Face checkpoint",
-                model_->folder.name());
-  }
-
   Result<void> plan(const ConvertOptions& convert, bool to_gguf) {
-    LATHE_TRY_VOID(check_recurrent_layers(to_gguf));
     // The storage follows from the options and the stored dtype, also for tensors that are codes in the files.
     ConversionChoice choice{.storage = storage_of(options_, model_->plan.stored.dtype)};
     choice.writes_codes = to_gguf && convert.write_codes;
@@ -199,6 +190,11 @@ class Conversion {
     LATHE_TRY(const ModelConfig config, read_model_config(json));
     ModelConfig meant = model_->config;
     meant.tied_embeddings = model_->plan.tied_embeddings && !plan_.has_head_of_its_own;
+    if (meant.per_layer.exists() && model_->folder.gguf().empty()) {
+      meant.per_layer.vocab_size = meant.vocab_size;  // rows of the written table
+    }
+    DeltaNetConfig& net = meant.delta_net;
+    net.is_tiled = described_.family->tiles_value_heads && net.n_heads != net.n_key_heads;
     const std::vector<std::string> other = differences(config, meant);
     // Tensors are checked last: with a differing config, tensors would be reported as missing.
     if (other.empty()) {

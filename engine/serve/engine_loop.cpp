@@ -19,6 +19,7 @@
 #include "engine/serve/engine_snapshot.h"
 #include "engine/serve/event_ring.h"
 #include "engine/serve/generation.h"
+#include "engine/serve/place_guard.h"
 #include "engine/serve/request_check.h"
 #include "engine/serve/step_sampler.h"
 #include "kernels/api/check.h"
@@ -55,9 +56,11 @@ RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& l
           .chunked_prefill = options.enable_chunked_prefill};
 }
 
-/// Blocks hold nothing of the states of recurrent layers, so a prefix cannot be continued from them.
-bool shares_prefixes(const EngineParts& parts) {
-  return parts.model.options.enable_prefix_caching && parts.runner->limits().n_state_slots == 0;
+/// Blocks hold nothing of the states of recurrent layers, so without snapshots a prefix cannot be continued from them.
+PagedCache cache_of(const EngineParts& parts, std::int64_t window) {
+  const RunnerLimits& limits = parts.runner->limits();
+  const bool shares = parts.model.options.enable_prefix_caching && (limits.n_state_slots == 0 || limits.n_snapshots > 0);
+  return {limits.n_blocks, limits.block_size, shares, window, limits.windows, limits.n_state_slots, limits.n_snapshots};
 }
 
 /// The requested settings, limited to the runner's capacity.
@@ -76,15 +79,6 @@ SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLim
   return chosen;
 }
 
-/// Holds one of the slots for unfinished requests; the destructor frees it unless the request was handed over (is_kept).
-struct PlaceGuard {
-  std::atomic<std::int64_t>& n_unfinished;
-  bool is_kept = false;
-  ~PlaceGuard() {
-    if (!is_kept) n_unfinished.fetch_sub(1);
-  }
-};
-
 /// Invariant: `living_` owns each Generation from receive() to the emit() of its last event.
 class EngineLoop final : public Engine {
  public:
@@ -94,6 +88,7 @@ class EngineLoop final : public Engine {
   const LoadedModel& model() const override { return parts_.model; }
   const Tokenizer& tokenizer() const override { return *parts_.tokenizer; }
   const ChatTemplate* chat_template() const override { return parts_.chat_template.get(); }
+  Engine& embedder() override { return parts_.embedder != nullptr ? *parts_.embedder : *this; }
   Result<RequestHandlePtr> submit(GenerateRequest request) override;
   std::shared_ptr<const EngineSnapshot> snapshot() const override { return snapshot_.get(); }
   BlockWatch watch_blocks() override;
@@ -125,6 +120,7 @@ class EngineLoop final : public Engine {
   void fail_step(const Error& error);
   void fail_all(const Error& error);
   void take_token(Generation& generation);
+  void take_state(Generation& generation);
   void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
   void note_constraint(const Generation& generation);
@@ -174,8 +170,7 @@ EngineLoop::EngineLoop(EngineParts parts)
                       parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
-                 PagedCache(parts_.runner->limits().n_blocks, parts_.runner->limits().block_size, shares_prefixes(parts_),
-                            limits_.window, parts_.runner->limits().windows, parts_.runner->limits().n_state_slots)),
+                 cache_of(parts_, limits_.window)),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids, parts_.suppressed_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   if (parts_.measure) parts_.model.measured = parts_.measure();
@@ -193,6 +188,7 @@ bool EngineLoop::take_place() {
 }
 
 Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
+  LATHE_TRY_VOID(check_answer_kind(request, parts_.model));
   LATHE_TRY_VOID(check_request(request, limits_));
   if (const auto error = failure()) return tl::unexpected(*error);
   std::optional<ReadyConstraint> constraint;
@@ -226,6 +222,7 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
 
 void EngineLoop::shut_down(std::chrono::milliseconds grace) {
   mailbox_.close();
+  if (parts_.embedder != nullptr) parts_.embedder->shut_down(grace);
   std::unique_lock lock(end_mutex_);
   const auto has_ended = [this] { return has_ended_; };
   const auto patience = std::clamp(grace, std::chrono::milliseconds(0), std::chrono::milliseconds(std::chrono::hours(24)));
@@ -342,7 +339,7 @@ void EngineLoop::commit() {
       continue;
     }
     scheduler_.commit(entry);
-    if (entry.samples) take_token(generation);
+    if (entry.samples) generation.pooling ? take_state(generation) : take_token(generation);
   }
 }
 
@@ -350,7 +347,7 @@ void EngineLoop::commit() {
 void EngineLoop::detokenize() {
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);
-    if (entry.samples && generation.finish != FinishReason::error) generation.add_text();
+    if (entry.samples && !generation.pooling && generation.finish != FinishReason::error) generation.add_text();
   }
 }
 
@@ -433,6 +430,16 @@ void EngineLoop::take_token(Generation& generation) {
   announce(generation);
 }
 
+void EngineLoop::take_state(Generation& generation) {
+  scheduler_.record(generation, SchedulerEventKind::prefilled, {generation.n_prompt - generation.n_cached, 1}, now_ns_);
+  std::vector<float> vector = std::move(generation.pooled);
+  if (parts_.classifier) vector = parts_.classifier->logits(vector);
+  else finish_vector(*generation.pooling, *parts_.model.vectors, vector);
+  generation.accept_vector(std::move(vector), now_ns_);
+  metrics_.count_vector(generation);
+  announce(generation);
+}
+
 void EngineLoop::announce(Generation& generation) {
   if (!std::exchange(generation.has_news, true)) news_.push_back(&generation);
 }
@@ -445,7 +452,7 @@ void EngineLoop::note_end(const Generation& generation) {
                     : failed  ? SchedulerEventKind::failed
                               : SchedulerEventKind::finished,
                     {generation.n_output(), static_cast<std::int64_t>(generation.finish),
-                     static_cast<std::int64_t>(generation.stop_cause)},
+                     static_cast<std::int64_t>(generation.stop_cause), std::ssize(generation.delta.vector)},
                     now_ns_);
 }
 
@@ -469,6 +476,7 @@ std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now
   auto snapshot = std::make_shared<EngineSnapshot>();
   snapshot->time_ns = now_ns;
   write_scheduler_state(scheduler_, n_block_watches_->load(std::memory_order_relaxed) > 0, *snapshot);
+  snapshot->states.slot_bytes = parts_.runner->limits().state_slot_bytes;
   metrics_.write(scheduler_.counters(), *snapshot);
   snapshot->step_ms = step_ms_;
   snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;

@@ -9,6 +9,7 @@
 
 #include "engine/api/engine.h"
 #include "engine/base/clock.h"
+#include "engine/model/classifier.h"
 #include "engine/run/runner.h"
 
 namespace lathe::engine {
@@ -19,6 +20,8 @@ struct EngineParts {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;  ///< may be null
   std::unique_ptr<Runner> runner;
+  std::optional<Classifier> classifier{};  ///< makes the answers of requests with pooling
+  std::unique_ptr<Engine> embedder{};      ///< answers the requests with pooling; null: this engine does
   std::vector<std::int32_t>
       suppressed_ids{};  ///< tokens that are never generated: suppress_tokens of generation_config.json
   std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>();

@@ -37,6 +37,8 @@ void EngineMetrics::count_token(const Generation& generation, std::int64_t since
   }
 }
 
+void EngineMetrics::count_vector(const Generation& generation) { count_prompt(generation); }
+
 void EngineMetrics::count_end(const Generation& generation) {
   switch (generation.finish) {
     case FinishReason::stop: ++counters_.n_finished_stop; break;
@@ -46,13 +48,13 @@ void EngineMetrics::count_end(const Generation& generation) {
     case FinishReason::none: break;
   }
   e2e_s_.observe(seconds_between(generation.submitted_ns, generation.end_ns));
-  if (generation.counts_prompt && generation.n_output() > 0) prompt_tokens_.observe(generation.n_prompt);
-  generation_tokens_.observe(generation.counts_output ? generation.n_output() : 0);
+  if (generation.counts_prompt && generation.has_answer()) prompt_tokens_.observe(generation.n_prompt);
+  if (!generation.pooling) generation_tokens_.observe(generation.counts_output ? generation.n_output() : 0);
   if (!generation.was_admitted) return;
   queue_s_.observe(seconds_between(generation.submitted_ns, generation.admitted_ns));
-  if (generation.n_output() == 0) return;
+  if (!generation.has_answer()) return;
   prefill_s_.observe(seconds_between(generation.admitted_ns, generation.first_token_ns));
-  decode_s_.observe(seconds_between(generation.first_token_ns, generation.last_token_ns));
+  if (!generation.pooling) decode_s_.observe(seconds_between(generation.first_token_ns, generation.last_token_ns));
 }
 
 void EngineMetrics::write(const SchedulerCounters& scheduler, EngineSnapshot& snapshot) const {

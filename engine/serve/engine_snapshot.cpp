@@ -53,6 +53,31 @@ void write_blocks(const Scheduler& scheduler, EngineSnapshot& snapshot) {
   }
 }
 
+void write_states(const Scheduler& scheduler, bool with_slots, RecurrentStates& states) {
+  const SlotPool& pool = scheduler.cache().state_slots();
+  states.n_slots = pool.n_slots();
+  states.n_slots_used = pool.n_used();
+  const auto& snapshots = scheduler.cache().snapshots();
+  if (snapshots) {
+    const StateSnapshotCounters& counters = snapshots->counters();
+    states.n_snapshots = snapshots->n_snapshots();
+    states.n_snapshots_held = snapshots->n_held();
+    states.n_snapshots_taken = counters.n_taken;
+    states.n_snapshot_hits = counters.n_hits;
+    states.n_snapshots_evicted = counters.n_evicted;
+  }
+  if (!with_slots) return;
+  states.slot_states.resize(static_cast<std::size_t>(states.n_slots + states.n_snapshots));
+  for (const Sequence* sequence : scheduler.running()) {
+    if (sequence->table.state_slot < 0) continue;
+    states.slot_states[static_cast<std::size_t>(sequence->table.state_slot)] = {.owner = sequence->id,
+                                                                                .n_tokens = sequence->n_computed};
+  }
+  for (int i = 0; i < states.n_snapshots; ++i) {
+    states.slot_states[static_cast<std::size_t>(states.n_slots + i)].n_tokens = snapshots->n_tokens(i);
+  }
+}
+
 }  // namespace
 
 void write_scheduler_state(const Scheduler& scheduler, bool with_blocks, EngineSnapshot& snapshot) {
@@ -75,6 +100,7 @@ void write_scheduler_state(const Scheduler& scheduler, bool with_blocks, EngineS
     snapshot.requests.push_back(describe(*sequence, n_ahead++));
   }
   if (with_blocks) write_blocks(scheduler, snapshot);
+  write_states(scheduler, with_blocks, snapshot.states);
   for (const WindowGroup& group : scheduler.cache().windows()) {
     const BlockPool& blocks = group.pool();
     snapshot.windows.push_back({.window = group.window(),

@@ -58,6 +58,8 @@ constexpr Change kChanges[] = {
      }},
     {"num_gpu_blocks_override",
      [](const EngineOptions& options, const MemoryPlan&) { return smaller({0}, options.num_gpu_blocks_override); }},
+    {"state_snapshot_memory_bytes",
+     [](const EngineOptions& options, const MemoryPlan&) { return smaller({0}, options.state_snapshot_memory_bytes); }},
     {"dtype",
      [](const EngineOptions&, const MemoryPlan&) {
        return Values{"bfloat16", "float16"};

@@ -28,6 +28,7 @@ constexpr auto kItlBoundsMs = [] {
 constexpr int kTokensAQuantile = 16;
 
 std::int64_t total_tokens(const GenerateRequest& request, std::int64_t context) {
+  if (request.pooling) return std::ssize(request.prompt_token_ids);
   if (request.sampling.max_tokens == 0) return context;
   return std::min(static_cast<std::int64_t>(request.prompt_token_ids.size()) + request.sampling.max_tokens, context);
 }
@@ -50,6 +51,7 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
       counts_output(request.counts_output),
       source(std::move(request.source)),
       seed(params.seed.value_or(drawn_seed)),
+      pooling(request.pooling),
       reading(std::move(request.reading)),
       content(content_of(reading.get(), params)),
       detokenizer(tokenizer, content ? std::span<const std::string>() : params.stop, params.include_stop_str_in_output,
@@ -63,8 +65,10 @@ Generation::Generation(GenerateRequest&& request, RequestHandlePtr caller, const
   tokens.reserve(static_cast<std::size_t>(max_total_tokens));
   reserve_blocks(max_total_tokens, block_size);
   arrived_ns = now_ns;
-  takes_best = lathe::engine::takes_best(params);
-  wants_prompt_logits = params.prompt_logprobs.has_value();
+  takes_state = pooling.has_value();
+  second_begin = pooling ? pooling->second_begin : 0;
+  takes_best = !takes_state && lathe::engine::takes_best(params);
+  wants_prompt_logits = !takes_state && params.prompt_logprobs.has_value();
   if (wants_prompt_logits) prompt_logprobs.resize(static_cast<std::size_t>(n_prompt));
 }
 
@@ -80,6 +84,11 @@ void Generation::constrain(ReadyConstraint ready, const Tokenizer& tokenizer, st
 }
 
 Error Generation::sampling_error() const {
+  if (pooling) {
+    return {ErrorCode::internal,
+            "The hidden state of this text is not finite (NaN or infinity). Other requests are not affected.",
+            {}};
+  }
   if (constraint != nullptr && constraint->is_stuck()) return constraint->stuck_error();
   return {
       ErrorCode::internal,
@@ -112,6 +121,12 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
     if (contains(params.stop_token_ids, token)) return stop(StopCause::token, std::to_string(token));
   }
   if (n_tokens() >= max_total_tokens) end(FinishReason::length);
+}
+
+void Generation::accept_vector(std::vector<float> vector, std::int64_t now_ns) {
+  first_token_ns = last_token_ns = now_ns;
+  delta.vector = std::move(vector);
+  end(FinishReason::stop);
 }
 
 void Generation::add_text() {

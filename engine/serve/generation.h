@@ -41,6 +41,9 @@ struct Generation final : Sequence {
   LogprobList alternatives;
   std::vector<LogprobList> prompt_logprobs;  ///< one per prompt token; sent with the first token
 
+  const std::optional<PoolingParams> pooling;  ///< if set, the answer is a vector
+  std::vector<float> pooled;                   ///< the pooled state, written by the sampler
+
   std::unique_ptr<AnswerConstraint> constraint;  ///< null: the answer is free
 
   // ---- the answer
@@ -80,6 +83,8 @@ struct Generation final : Sequence {
   void constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids);
   /// Adds the sampled token to the sequence, the event and the times; ends the answer at an end token or a length limit.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
+  /// Ends the request with a vector.
+  void accept_vector(std::vector<float> vector, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer at a stop string.
   void add_text();
   /// Index of the stop string that ends the answer with its last token; -1: none does.
@@ -88,6 +93,8 @@ struct Generation final : Sequence {
   void end(FinishReason reason);
   void end_with(Error error);
   void cancel();
+  /// Whether a prompt was read to its end.
+  bool has_answer() const { return n_output() > 0 || !delta.vector.empty(); }
   /// Whether a row of this step, or of the prompt so far, has no usable probabilities. `samples`: the step sampled a token.
   bool lacks_probabilities(bool samples) const {
     return (samples && sampled.failed) || prompt_failed.load(std::memory_order_relaxed);

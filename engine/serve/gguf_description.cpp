@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "engine/base/normal_distribution.h"
 #include "engine/load/gguf/gguf_config.h"
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_files.h"
@@ -21,9 +23,6 @@ namespace lathe::engine {
 namespace {
 
 using Kind = GgufKey::Kind;
-
-// Floating metadata values are f32, with 24 bits.
-constexpr double kRounding = 1e-6;
 
 // Written from the rotary_dim that is computed, for every family with RoPE.
 constexpr std::string_view kTurned = "rope.dimension_count";
@@ -93,6 +92,10 @@ class Describer {
     }
     if (config_.latent.exists()) complete_latent();
     if (config_.has_sizes_by_layer()) complete_layers();
+    if (config_.has_recurrent_layers()) {
+      // The width of LFM2 follows from that of the config; models whose layers all have experts have none.
+      json_["intermediate_size"] = config_.intermediate_size > 0 ? Json(config_.intermediate_size) : Json();
+    }
   }
 
   /// Size of the heads of the layers with or without a window, which is one for all layers of most models.
@@ -157,6 +160,46 @@ class Describer {
                 fmt::format("config.json: {}", key));
   }
 
+  static bool is_list_of_layers(Kind kind) {
+    return kind == Kind::layer_types || kind == Kind::recurrent || kind == Kind::kv_heads;
+  }
+
+  void write_list(Kind kind, const std::string& to) {
+    std::vector<std::uint8_t> flags;
+    std::vector<std::int32_t> kv_heads;
+    for (const LayerConfig& layer : config_.layers) {
+      const bool is_marked = kind == Kind::recurrent ? layer.is_recurrent() : layer.window > 0;
+      flags.push_back(is_marked ? 1 : 0);
+      kv_heads.push_back(layer.is_recurrent() ? 0 : static_cast<std::int32_t>(config_.kv_heads_of(layer)));
+    }
+    if (kind == Kind::kv_heads) to_.set_integers(to, kv_heads);
+    else to_.set_flags(to, flags);
+  }
+
+  void write_quantiles(const std::string& to) {
+    std::vector<float> quantiles;
+    for (const LayerConfig& layer : config_.layers) {
+      const double share = layer.activation_sparsity;
+      quantiles.push_back(share > 0 ? static_cast<float>(normal_quantile(share)) : -std::numeric_limits<float>::infinity());
+    }
+    to_.set_numbers(to, quantiles);
+  }
+
+  /// Pairs of heads that RoPE turns by time, height and width. llama.cpp requires them.
+  void write_sections(const std::string& to, const Json& sections) {
+    constexpr std::size_t kSections = 4;
+    std::vector<std::int32_t> pairs = {11, 11, 10};  // of all released models
+    const RopeConfig* const rope = main_rope(config_);
+    const auto half = static_cast<std::int32_t>(rope != nullptr ? rope->rotary_dim / 2 : 0);
+    if (half < 32) pairs = {half - 2 * (half / 3), half / 3, half / 3};  // heads are smaller; llama.cpp aborts
+    if (sections.is_array() && sections.size() <= kSections &&
+        std::all_of(sections.begin(), sections.end(), [](const Json& n) { return n.is_number_unsigned() && n < 1 << 20; })) {
+      pairs = sections.get<std::vector<std::int32_t>>();
+    }
+    pairs.resize(kSections);
+    to_.set_integers(to, pairs);
+  }
+
   Result<void> write(const GgufKey& key) {
     const bool is_of_tensors = key.kind == Kind::has_tensor || key.kind == Kind::layers_without || key.kind == Kind::rows ||
                                key.kind == Kind::first_number;
@@ -168,10 +211,16 @@ class Describer {
       return {};
     }
     if (is_by_layer(key.gguf)) return {};  // the row of the family writes it
-    if (key.kind == Kind::layer_types) {
-      std::vector<std::uint8_t> slides;
-      for (const LayerConfig& layer : config_.layers) slides.push_back(layer.window > 0 ? 1 : 0);
-      to_.set_flags(to, slides);
+    if (key.kind == Kind::normal_quantiles) {
+      write_quantiles(to);
+      return {};
+    }
+    if (is_list_of_layers(key.kind)) {
+      write_list(key.kind, to);
+      return {};
+    }
+    if (key.kind == Kind::rope_sections) {
+      write_sections(to, value);
       return {};
     }
     if (value.is_null()) return key.is_required ? refuse(key.config, "a value") : Result<void>();
@@ -314,64 +363,6 @@ class Describer {
   GgufMetadata& to_ = made_.metadata;
 };
 
-bool is_close(double a, double b) { return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)); }
-
-/// The window of a layer; a window over the whole context counts as none.
-std::int64_t window_of(const ModelConfig& config, std::size_t layer) {
-  const std::int64_t window = config.layers[layer].window;
-  return window < config.max_position_embeddings ? window : 0;
-}
-
-bool same_norm(const NormConfig& a, const NormConfig& b) {
-  return a.kind == b.kind && is_close(a.eps, b.eps) && a.has_bias == b.has_bias && a.plus_one == b.plus_one &&
-         a.is_weightless == b.is_weightless;
-}
-
-bool same_query_norms(const ModelConfig& a, const ModelConfig& b) {
-  if (a.qk_norm != b.qk_norm || a.norms_after_rope != b.norms_after_rope) return false;
-  return a.qk_norm == QkNorm::none ||
-         (same_norm(a.qk_norm_form, b.qk_norm_form) &&
-          std::equal(a.layers.begin(), a.layers.end(), b.layers.begin(), b.layers.end(),
-                     [](const LayerConfig& x, const LayerConfig& y) { return x.norms_queries == y.norms_queries; }));
-}
-
-bool same_experts(const MoeConfig& a, const MoeConfig& b) {
-  const bool same_sizes = a.n_experts == b.n_experts && a.top_k == b.top_k && a.expert_size == b.expert_size &&
-                          a.shared_size == b.shared_size && a.has_shared_gate == b.has_shared_gate;
-  const bool same_groups = a.n_groups == b.n_groups && a.topk_groups == b.topk_groups && a.group_score == b.group_score;
-  const bool same_biases = a.has_router_bias == b.has_router_bias &&
-                           a.has_score_correction_bias == b.has_score_correction_bias &&
-                           a.has_expert_bias == b.has_expert_bias;
-  return same_sizes && same_groups && same_biases && a.score == b.score && a.normalises == b.normalises &&
-         a.adds_mlp == b.adds_mlp && is_close(a.scale, b.scale) && is_close(a.jitter, b.jitter) &&
-         a.weighs_input == b.weighs_input;
-}
-
-bool same_sizes(const ModelConfig& a, const ModelConfig& b, std::size_t i) {
-  const LayerConfig &of_a = a.layers[i], &of_b = b.layers[i];
-  return a.kv_heads_of(of_a) == b.kv_heads_of(of_b) && a.head_dim_of(of_a) == b.head_dim_of(of_b) &&
-         a.inner_of(of_a) == b.inner_of(of_b) && of_a.kv_source == of_b.kv_source && of_a.k_is_v == of_b.k_is_v;
-}
-
-bool same_rope(const ModelConfig& a, const ModelConfig& b, std::size_t layer) {
-  const int at_a = a.layers[layer].rope, at_b = b.layers[layer].rope;
-  if (at_a < 0 || at_b < 0) return (at_a < 0) == (at_b < 0);
-  const RopeConfig &rope_a = a.ropes[static_cast<std::size_t>(at_a)], &rope_b = b.ropes[static_cast<std::size_t>(at_b)];
-  if (rope_a.rotary_dim != rope_b.rotary_dim || rope_a.style != rope_b.style) return false;
-  for (const std::int64_t n : {std::int64_t{1}, a.max_position_embeddings}) {
-    const RopeWaves waves_a = rope_waves(rope_a, n), waves_b = rope_waves(rope_b, n);
-    if (!std::equal(waves_a.frequencies.begin(), waves_a.frequencies.end(), waves_b.frequencies.begin(),
-                    waves_b.frequencies.end(), is_close) ||
-        !is_close(waves_a.attention_factor, waves_b.attention_factor)) {
-      return false;
-    }
-  }
-  for (const std::int64_t position : {std::int64_t{0}, a.max_position_embeddings / 2, a.max_position_embeddings - 1}) {
-    if (!is_close(query_factor(rope_a, position), query_factor(rope_b, position))) return false;
-  }
-  return rope_a.grown_dim == rope_b.grown_dim;
-}
-
 }  // namespace
 
 Result<GgufDescription> describe_for_gguf(const OpenedModel& model) { return Describer(model).describe(); }
@@ -402,64 +393,6 @@ void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredTyp
   LATHE_CHECK(known != kFileTypes.end());
   metadata.set_whole(kFileType, known->number);
   metadata.set_whole(kQuantizationVersion, 2);  // version of the block layout since 2023
-}
-
-std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant) {
-  std::vector<std::string> names;
-  const auto expect = [&names](bool is_same, std::string_view name) {
-    if (!is_same) names.emplace_back(name);
-  };
-  const ModelConfig &a = written, &b = meant;
-  expect(a.vocab_size == b.vocab_size && a.hidden_size == b.hidden_size && a.n_layers == b.n_layers &&
-             a.n_heads == b.n_heads && a.n_kv_heads == b.n_kv_heads && a.head_dim == b.head_dim &&
-             a.intermediate_size == b.intermediate_size,
-         "sizes");
-  expect(same_norm(a.norm, b.norm) && same_norm(a.out_norm_form(), b.out_norm_form()) &&
-             same_norm(a.final_norm_form(), b.final_norm_form()) && a.norm_place == b.norm_place,
-         "norms");
-  expect(a.has_embedding_norm == b.has_embedding_norm && same_norm(a.embedding_norm_form(), b.embedding_norm_form()) &&
-             a.embedding_size == b.embedding_size,
-         "embeddings");
-  expect(a.n_learned_positions == b.n_learned_positions && a.position_offset == b.position_offset, "learned positions");
-  expect(a.n_token_types == b.n_token_types, "type_vocab_size");
-  expect(a.is_causal == b.is_causal && a.has_head == b.has_head, "attention direction and output head");
-  expect(std::equal(a.alibi_slopes.begin(), a.alibi_slopes.end(), b.alibi_slopes.begin(), b.alibi_slopes.end(), is_close) &&
-             is_close(a.rounded_alibi_scale, b.rounded_alibi_scale),
-         "ALiBi");
-  expect(a.normalises_head == b.normalises_head, "rows of the output head");
-  expect(a.residual == b.residual, "use_parallel_residual");
-  expect(same_query_norms(a, b), "norms of Q and K");
-  expect(a.n_attention_gates == b.n_attention_gates, "gates of attention");
-  expect(is_close(a.attention_scale, b.attention_scale), "scale of attention");
-  expect(is_close(a.attention_soft_cap, b.attention_soft_cap) && is_close(a.logit_soft_cap, b.logit_soft_cap), "soft caps");
-  expect(is_close(a.clip_qkv, b.clip_qkv), "clip_qkv");
-  expect(a.activation == b.activation && a.is_gated == b.is_gated, "hidden_act");
-  expect(is_close(a.embedding_multiplier, b.embedding_multiplier) &&
-             is_close(a.residual_multiplier, b.residual_multiplier) && is_close(a.logit_multiplier, b.logit_multiplier),
-         "multipliers");
-  expect(a.tied_embeddings == b.tied_embeddings, "tie_word_embeddings");
-  expect(a.qkv_bias == b.qkv_bias && a.attention_out_bias == b.attention_out_bias && a.mlp_bias == b.mlp_bias &&
-             a.head_bias == b.head_bias,
-         "biases");
-  expect(same_experts(a.moe, b.moe), "experts");
-  expect(a.latent == b.latent, "latent attention");
-  expect(a.per_layer == b.per_layer && a.has_layer_scalar == b.has_layer_scalar && a.has_v_norm == b.has_v_norm,
-         "per-layer embeddings, factors of layers and the norm of V");
-  bool same_windows = a.layers.size() == b.layers.size(), same_ropes = same_windows, same_kinds = same_windows,
-       same_scores = same_windows, same_shapes = same_windows;
-  for (std::size_t i = 0; i < std::min(a.layers.size(), b.layers.size()); ++i) {
-    same_windows = same_windows && window_of(a, i) == window_of(b, i);
-    same_shapes = same_shapes && same_sizes(a, b, i);
-    same_ropes = same_ropes && same_rope(a, b, i);
-    same_kinds = same_kinds && a.layers[i].has_experts == b.layers[i].has_experts;
-    same_scores = same_scores && is_close(a.layers[i].score_factor, b.layers[i].score_factor);
-  }
-  expect(same_windows && a.has_chunks == b.has_chunks, "sliding windows");
-  expect(same_shapes, "sizes of layers");
-  expect(same_ropes, "RoPE");
-  expect(same_kinds, "layers with experts");
-  expect(same_scores, "scales of layers");
-  return names;
 }
 
 }  // namespace lathe::engine

@@ -33,8 +33,4 @@ Result<GgufDescription> describe_as_read(const OpenedModel& model, bool keeps_ty
 /// Sets the keys about the types of matrices: `blocks`, which a weight format has, or `dtype` where `blocks` is null.
 void set_file_type(GgufMetadata& metadata, kernels::Dtype dtype, const StoredType* blocks);
 
-/// Names of all properties of the model that a reader of the written file would compute differently, since the format cannot
-/// express them.
-std::vector<std::string> differences(const ModelConfig& written, const ModelConfig& meant);
-
 }  // namespace lathe::engine

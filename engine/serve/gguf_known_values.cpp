@@ -49,6 +49,13 @@ Json growth_of_scores(const ModelConfig& config) {
   return rope != nullptr && rope->mscale_all_dim > 0 ? Json(rope->mscale_all_dim) : Json();
 }
 
+/// The interval of regular models, of which every n-th layer is one of attention.
+Json attention_interval(const ModelConfig& config) {
+  const auto first = std::find_if(config.layers.begin(), config.layers.end(),
+                                  [](const LayerConfig& layer) { return !layer.is_recurrent(); });
+  return first - config.layers.begin() + 1;
+}
+
 constexpr std::array kKnownGgufValues = {
     KnownGgufValue{"context_length", [](const ModelConfig& config) { return Json(config.max_position_embeddings); }},
     KnownGgufValue{"embedding_length", [](const ModelConfig& config) { return Json(config.hidden_size); }},
@@ -65,6 +72,22 @@ constexpr std::array kKnownGgufValues = {
     KnownGgufValue{"rope.freq_base_swa", [](const ModelConfig& config) { return theta_of(rope_of_layers(config, true)); }},
     KnownGgufValue{"rope.scaling.original_context_length", original_context},
     KnownGgufValue{"rope.scaling.yarn_log_multiplier", growth_of_scores},
+    KnownGgufValue{"shortconv.l_cache", [](const ModelConfig& config) { return Json(config.short_conv.kernel); }},
+    KnownGgufValue{"ssm.conv_kernel", [](const ModelConfig& config) { return Json(config.delta_net.conv_kernel); }},
+    KnownGgufValue{"ssm.state_size", [](const ModelConfig& config) { return Json(config.delta_net.key_dim); }},
+    KnownGgufValue{"ssm.group_count", [](const ModelConfig& config) { return Json(config.delta_net.n_key_heads); }},
+    KnownGgufValue{"ssm.time_step_rank", [](const ModelConfig& config) { return Json(config.delta_net.n_heads); }},
+    KnownGgufValue{"ssm.inner_size", [](const ModelConfig& config) { return Json(config.delta_net.v_size()); }},
+    KnownGgufValue{"full_attention_interval", attention_interval},
+    KnownGgufValue{"attention.shared_kv_layers",
+                   [](const ModelConfig& config) { return Json(config.n_layers - config.n_cached_layers()); }},
+    KnownGgufValue{"embedding_length_per_layer_input",
+                   [](const ModelConfig& config) { return Json(config.per_layer.size); }},
+    KnownGgufValue{"altup.active_idx", [](const ModelConfig& config) { return Json(config.altup.active); }},
+    KnownGgufValue{"altup.num_inputs", [](const ModelConfig& config) { return Json(config.altup.n_streams); }},
+    KnownGgufValue{
+        "final_logit_softcapping",
+        [](const ModelConfig& config) { return config.logit_soft_cap > 0 ? Json(config.logit_soft_cap) : Json(); }},
     KnownGgufValue{"expert_count", [](const ModelConfig& config) { return Json(config.moe.n_experts); }},
     KnownGgufValue{"expert_used_count", [](const ModelConfig& config) { return Json(config.moe.top_k); }},
     KnownGgufValue{"expert_feed_forward_length", [](const ModelConfig& config) { return Json(config.moe.expert_size); }},

@@ -15,7 +15,9 @@
 #include "engine/base/resident_memory.h"
 #include "engine/schedule/batch_builder.h"
 #include "engine/serve/engine_loop.h"
+#include "engine/serve/label_config.h"
 #include "engine/serve/load_runner.h"
+#include "engine/serve/pooling_config.h"
 #include "engine/text/tokenizer_config.h"
 
 namespace lathe::engine {
@@ -27,6 +29,30 @@ using SteadyTime = std::chrono::steady_clock;
 // Enough rows to run every kernel variant once; a whole step would only take longer.
 constexpr int kWarmUpRows = 16;
 
+/// Texts that a step of an encoder may join.
+constexpr std::int64_t kTextsOfStep = 64;
+
+/// Sets options for a model without a head: steps of whole texts, and a KV cache for the texts of one step. Only the last
+/// state of a causal model may be computed in parts, after a prefix that is cached.
+EngineOptions fit_to_vectors(EngineOptions options, const ModelConfig& config, const PoolingConfig& pooling) {
+  const std::int64_t longest = config.max_position_embeddings;
+  if (options.max_model_len == 0)
+    options.max_model_len = pooling.max_tokens > 0 ? std::min(pooling.max_tokens, longest) : longest;
+  const bool in_parts = config.is_causal && pooling.pooling == Pooling::last;
+  options.policy = "paged";
+  options.enable_chunked_prefill = in_parts;
+  options.enable_prefix_caching = options.enable_prefix_caching && in_parts;
+  options.max_num_batched_tokens = batched_tokens(options);
+  if (!in_parts) options.max_num_batched_tokens = std::max(options.max_num_batched_tokens, options.max_model_len);
+  options.max_num_seqs = std::min(std::max(options.max_num_seqs, kTextsOfStep), options.max_num_batched_tokens);
+  if (options.num_gpu_blocks_override == 0 && options.kv_cache_memory_bytes == 0) {
+    const std::int64_t n_tokens = std::max(options.max_num_batched_tokens, options.max_model_len);
+    // Each text may leave a block unfilled, and the scheduler keeps one block for each running text.
+    options.num_gpu_blocks_override = (n_tokens + options.block_size - 1) / options.block_size + 2 * options.max_num_seqs;
+  }
+  return options;
+}
+
 /// Merges end-of-sequence ids, sorted and unique. The tokenizer may come from another folder than the configuration.
 void add_eos_ids(const std::vector<std::int32_t>& more, ModelInfo& info) {
   std::set<std::int32_t> ids(info.eos_ids.begin(), info.eos_ids.end());
@@ -37,14 +63,16 @@ void add_eos_ids(const std::vector<std::int32_t>& more, ModelInfo& info) {
 /// State of one load. Its members own everything made so far, so that a failure at any stage frees all of it.
 class EngineLoad {
  public:
-  EngineLoad(const EngineOptions& options, const LoadObserver& observer, const PackedCacheFolder& folder)
-      : options_(options), observer_(observer), folder_(folder) {}
+  EngineLoad(EngineOptions options, const LoadObserver& observer, const PackedCacheFolder& folder, ModelUse use)
+      : options_(std::move(options)), observer_(observer), folder_(folder), use_(use) {}
 
   Result<std::unique_ptr<Engine>> run() {
+    LATHE_TRY_VOID(validate(options_));
+    LATHE_TRY_VOID(load_embedder());
     ::malloc_trim(0);  // else memory that the allocator kept of an earlier model would be reused unmeasured
     memory_before_ = anonymous_bytes();
-    LATHE_TRY_VOID(validate(options_));
-    LATHE_TRY(OpenedModel model, open_model(options_.model));
+    LATHE_TRY(OpenedModel model, open_model(options_.model, use_));
+    LATHE_TRY_VOID(model.config.has_classifier ? choose_labels(model) : choose_vectors(model));
     const std::int64_t bytes_total = bytes_to_read(model, options_);
     LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
     LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
@@ -53,6 +81,7 @@ class EngineLoad {
       return report(phase, bytes_done, bytes_total).has_value();
     };
     LATHE_TRY(LoadedRunner loaded, load_runner(model, parts_.tokenizer.get(), options_, observe, folder_));
+    loaded.runner->set_pooling(pooling_);
     LATHE_TRY_VOID(report(LoadPhase::warming_up, bytes_total, bytes_total));
     LATHE_TRY_VOID(warm_up(*loaded.runner));
     parts_.measure = [&runner = *loaded.runner, before = memory_before_] { return measure(runner, before); };
@@ -69,6 +98,46 @@ class EngineLoad {
       return fail(ErrorCode::cancelled, "loading was cancelled");
     }
     return {};
+  }
+
+  /// Loads the model of the vectors. It comes first, so that the plan of the other one knows what memory is left.
+  Result<void> load_embedder() {
+    if (options_.embedding_model.empty()) return {};
+    EngineOptions options;
+    options.model = options_.embedding_model;
+    options.dtype = options_.dtype;
+    options.device = options_.device;
+    options.isa = options_.isa;
+    options.threads = options_.threads;
+    options.max_queue = options_.max_queue;
+    options.check_fit = options_.check_fit;
+    LATHE_TRY(parts_.embedder, EngineLoad(std::move(options), observer_, folder_, ModelUse::embed).run());
+    return {};
+  }
+
+  /// Reads the classifier, whose input is the first state of an encoder and the last one of a causal model.
+  Result<void> choose_labels(const OpenedModel& model) {
+    LATHE_TRY(parts_.classifier, Classifier::read(model.checkpoint, model.config.hidden_size));
+    LATHE_TRY(parts_.model.labels, read_label_config(model.folder, parts_.classifier->n_labels()));
+    pooling_ = model.config.is_causal ? Pooling::last : Pooling::cls;
+    options_ = fit_to_vectors(std::move(options_), model.config, {.pooling = pooling_});
+    return validate(options_);
+  }
+
+  /// Reads how the model pools. A model that generates has the last state alone; one without a head is fitted to texts.
+  Result<void> choose_vectors(const OpenedModel& model) {
+    const auto pooling = read_pooling_config(model.folder, model.config.is_causal ? Pooling::last : Pooling::mean);
+    if (model.config.has_head && (!pooling || pooling->pooling != Pooling::last)) return {};
+    if (!pooling) return tl::unexpected<Error>(pooling.error());
+    parts_.model.vectors = {.n_dimensions = model.config.hidden_size,
+                            .pooling = pooling->pooling,
+                            .normalises = pooling->normalises,
+                            .is_matryoshka = pooling->is_matryoshka,
+                            .matryoshka_dimensions = pooling->matryoshka_dimensions};
+    pooling_ = pooling->pooling;
+    if (model.config.has_head) return {};
+    options_ = fit_to_vectors(std::move(options_), model.config, *pooling);
+    return validate(options_);
   }
 
   Result<std::unique_ptr<Tokenizer>> open_model_tokenizer(const OpenedModel& model) const {
@@ -88,7 +157,10 @@ class EngineLoad {
   /// not, the load fails.
   Result<std::unique_ptr<ChatTemplate>> open_chat_template(const OpenedModel& model) {
     LATHE_TRY(const NamedTemplates templates, choose_templates(model.chat_templates, options_.chat_template));
-    if (templates.empty()) return std::unique_ptr<ChatTemplate>();
+    if (templates.empty()) {
+      parts_.model.chat_template_error = model.chat_template_error;
+      return std::unique_ptr<ChatTemplate>();
+    }
     LATHE_TRY(const TokenizerConfig config, read_tokenizer_config(model.folder));
     CompiledTemplates compiled = compile_chat_templates(templates, {.bos_token = config.bos_token.value_or(""),
                                                                     .eos_token = config.eos_token.value_or(""),
@@ -97,6 +169,7 @@ class EngineLoad {
     if (!compiled.errors.empty() && !options_.chat_template.empty()) {
       return tl::unexpected(std::move(compiled.errors.front()));
     }
+    if (!compiled.errors.empty()) parts_.model.chat_template_error = compiled.errors.front().message;
     for (const Error& error : compiled.errors) {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }
@@ -115,6 +188,7 @@ class EngineLoad {
     const int n_rows = std::min({kWarmUpRows, limits.max_rows, limits.block_size, static_cast<int>(limits.max_model_len)});
     std::vector<std::int32_t> ids;
     for (int i = 0; i < n_rows; ++i) ids.push_back(static_cast<std::int32_t>(i % limits.vocab_size));
+    const bool has_head = runner.config().has_head;
     const BlockTable first_block = consecutive_blocks(0, 1, limits.windows.size());
     BatchBuilder builder({.block_size = limits.block_size, .n_windows = limits.windows.size()});
     builder.clear();
@@ -122,11 +196,15 @@ class EngineLoad {
                  .token_ids = ids,
                  .first_logit = n_rows - 1,
                  .n_logits = 1,
+                 .takes_state = !has_head,
                  .rope_choice = rope_choice(limits.rope_contexts, n_rows)});
     LATHE_TRY(const StepOutput output, runner.run(builder.finish()));
-    const auto* first = output.logits.as<const float>();
-    if (!std::all_of(first, first + limits.vocab_size, [](float logit) { return std::isfinite(logit); })) {
-      warnings_.emplace_back("the model's logits are not finite: its weights hold NaN or infinity, and requests will fail");
+    const kernels::TensorView& row = has_head ? output.logits : output.states;
+    const auto* first = row.as<const float>();
+    if (!std::all_of(first, first + row.dim(1), [](float x) { return std::isfinite(x); })) {
+      warnings_.push_back(
+          fmt::format("the model's {} are not finite: its weights hold NaN or infinity, and requests will fail",
+                      has_head ? "logits" : "states"));
     }
     return {};
   }
@@ -151,8 +229,11 @@ class EngineLoad {
     if (!loaded.info.bos_id) loaded.info.bos_id = parts_.tokenizer->bos_id();
     loaded.info.tokenizer = parts_.tokenizer->kind();
     loaded.info.has_chat_template = has_chat_template_;
+    loaded.generates = runner.config().has_head;
     loaded.options = options_;
-    if (plan.limits.n_state_slots > 0) loaded.options.enable_prefix_caching = false;  // plan.warnings say so
+    const bool lacks_snapshots = plan.limits.n_state_slots > 0 && plan.limits.n_snapshots == 0;
+    // plan.warnings say why, or the policy shares nothing.
+    if (lacks_snapshots) loaded.options.enable_prefix_caching = false;
     loaded.name = options_.served_model_name.empty() ? loaded.info.name : options_.served_model_name;
     loaded.dtype = name_of(plan.weights.dtype);
     loaded.kv_cache_dtype = name_of(plan.kv_dtype);
@@ -180,9 +261,11 @@ class EngineLoad {
     loaded.load_ms = seconds() * 1e3;
   }
 
-  const EngineOptions& options_;
+  EngineOptions options_;
   const LoadObserver& observer_;
   const PackedCacheFolder& folder_;
+  const ModelUse use_;
+  Pooling pooling_ = Pooling::last;
   const SteadyTime::time_point start_ = SteadyTime::now();
   std::optional<std::int64_t> memory_before_;
   EngineParts parts_;
@@ -194,7 +277,7 @@ class EngineLoad {
 Result<std::unique_ptr<Engine>> guarded_load(const EngineOptions& options, const LoadObserver& observer,
                                              const PackedCacheFolder& folder) {
   try {
-    return EngineLoad(options, observer, folder).run();
+    return EngineLoad(options, observer, folder, ModelUse::serve).run();
   } catch (const std::system_error& error) {
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");

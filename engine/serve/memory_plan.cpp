@@ -21,8 +21,13 @@ namespace {
 
 // Logit rows beyond one per sequence serve prompt_logprobs; more memory than this would bring no speed.
 constexpr std::int64_t kLogitBytes = 64LL << 20;
+constexpr double kMib = 1024.0 * 1024.0;
 // The estimate excludes the memory of libraries and threads, which may not fit above this share of the free memory.
 constexpr double kTightShare = 0.9;
+// Snapshots of recurrent states where no budget is given: the end of a prompt and the newest state of its answer for each
+// request, and some to go back to for few requests.
+constexpr std::int64_t kSnapshotsOfRequest = 2, kLeastSnapshots = 8, kSnapshotShare = 8;
+constexpr std::int64_t kMostSnapshots = std::int64_t{1} << 20;
 constexpr std::int64_t kMostBlocks = std::numeric_limits<int>::max();
 
 tl::unexpected<Error> refuse(std::string message, std::string where) {
@@ -110,7 +115,8 @@ class MemoryPlanner {
     limits().block_size = static_cast<int>(options_.block_size);
     limits().max_rows = static_cast<int>(rows);
     const std::int64_t logit_rows = std::min(rows, std::max(options_.max_num_seqs, kLogitBytes / row_bytes));
-    limits().max_logit_rows = config_.has_head ? static_cast<int>(logit_rows) : 0;
+    // Without a head these rows are those whose texts are pooled.
+    limits().max_logit_rows = static_cast<int>(config_.has_head ? logit_rows : std::min(rows, options_.max_num_seqs));
     limits().n_state_slots = config_.has_recurrent_layers() ? static_cast<int>(options_.max_num_seqs) : 0;
   }
 
@@ -120,7 +126,7 @@ class MemoryPlanner {
     estimate.activations = Activations::n_bytes(config_, limits().max_rows, limits().max_logit_rows);
     estimate.other = other_bytes();
     plan_.state_bytes = StateStorage::n_bytes(backend_, state_layout(config_, limits().n_state_slots));
-    estimate.kv = plan_.state_bytes;  // the blocks are added once their number is known
+    estimate.kv = plan_.state_bytes;  // snapshots and blocks are added once their numbers are known
     plan_.block_bytes = kv_bytes(1);
   }
 
@@ -215,6 +221,7 @@ class MemoryPlanner {
     const char* option = "";
     std::int64_t n_blocks = 0;
     plan_.context_bytes = kv_bytes(one_context);
+    LATHE_TRY_VOID(choose_snapshots());
     if (options_.num_gpu_blocks_override > 0) {
       n_blocks = options_.num_gpu_blocks_override;
       option = "num_gpu_blocks_override";
@@ -229,17 +236,49 @@ class MemoryPlanner {
     n_blocks = std::min(n_blocks, std::numeric_limits<std::int32_t>::max() / block_size);
     limits() = limits_with(n_blocks);
     warn_of_few_reservations();
-    warn_of_states();
-    plan_.estimate.kv = plan_.state_bytes + kv_bytes(n_blocks);
+    plan_.estimate.kv = fixed_cache_bytes() + kv_bytes(n_blocks);
     return {};
   }
 
-  /// Says which options do nothing for recurrent layers.
-  void warn_of_states() {
-    if (!config_.has_recurrent_layers() || !options_.enable_prefix_caching) return;
-    plan_.warnings.emplace_back(
-        "prefix caching is off for this model: its recurrent layers keep the state after the last token alone, not after a "
-        "prefix, so each prompt is computed whole");
+  /// Bytes of the cache that do not grow with the number of blocks.
+  std::int64_t fixed_cache_bytes() const { return plan_.state_bytes + plan_.snapshot_bytes; }
+
+  /// Snapshots of recurrent states: those that the budget holds; without a budget at most a part of what the weights, the
+  /// states and one context leave. Policies that reserve the context share no prefixes, and have none.
+  Result<void> choose_snapshots() {
+    const PolicyDescriptor* const policy = find_policy(options_.policy);
+    const bool shares = options_.enable_prefix_caching && (policy == nullptr || !policy->reserves_context);
+    if (!config_.has_recurrent_layers() || !shares) return {};
+    const std::int64_t slot_bytes = StateStorage::n_bytes(backend_, state_layout(config_, 1));
+    const std::int64_t budget = options_.state_snapshot_memory_bytes;
+    std::int64_t n = std::max(kLeastSnapshots, kSnapshotsOfRequest * options_.max_num_seqs);
+    if (budget > 0) {
+      n = std::min(kMostSnapshots, budget / slot_bytes);
+      if (n == 0) {
+        return refuse(
+            fmt::format("state_snapshot_memory_bytes is {}, but one snapshot of the recurrent states takes {}. Raise "
+                        "it, or turn enable_prefix_caching off",
+                        budget, slot_bytes),
+            "state_snapshot_memory_bytes");
+      }
+    } else if (free_) {
+      const std::int64_t left = available() - plan_.estimate.total();
+      n = std::clamp<std::int64_t>(std::min(left / kSnapshotShare, left - plan_.context_bytes) / slot_bytes, 0, n);
+      if (n == 0) warn_of_no_snapshots(left, slot_bytes);
+    }
+    limits().n_snapshots = static_cast<int>(n);
+    plan_.snapshot_bytes = n * slot_bytes;
+    plan_.estimate.kv = fixed_cache_bytes();
+    return {};
+  }
+
+  void warn_of_no_snapshots(std::int64_t left, std::int64_t slot_bytes) {
+    plan_.warnings.push_back(fmt::format(
+        "prefix caching is off: one snapshot of this model's recurrent states takes {:.1f} MiB, and weights and states "
+        "leave "
+        "{:.1f} MiB, of which snapshots may take an eighth. Give them memory with state_snapshot_memory_bytes, or lower "
+        "max_num_seqs",
+        static_cast<double>(slot_bytes) / kMib, static_cast<double>(std::max<std::int64_t>(0, left)) / kMib));
   }
 
   /// Warns if fewer than max_num_seqs requests fit at once. This is no error, since further requests wait.
@@ -276,7 +315,7 @@ class MemoryPlanner {
     const std::int64_t widest =
         std::max({config_.vocab_size, config_.intermediate_size,
                   config_.largest([this](const LayerConfig& layer) { return config_.q_size(layer); })});
-    const std::int64_t logits = plan_.limits.max_logit_rows * config_.vocab_size * kFloat;
+    const std::int64_t logits = config_.has_head ? plan_.limits.max_logit_rows * config_.vocab_size * kFloat : 0;
     return 2 * widest * config_.hidden_size * kFloat + logits + plan_.limits.n_blocks * kBytesOfBlock;
   }
 
@@ -284,6 +323,9 @@ class MemoryPlanner {
     FitEstimate& estimate = plan_.estimate;
     estimate.n_blocks = limits().n_blocks;
     estimate.max_model_len = limits().max_model_len;
+    estimate.states = plan_.state_bytes;
+    estimate.snapshots = plan_.snapshot_bytes;
+    estimate.n_snapshots = limits().n_snapshots;
     for (const WindowPool& pool : limits().windows) {
       estimate.windows.push_back({.window = pool.window, .n_layers = n_layers_with(pool.window), .n_blocks = pool.n_blocks});
     }
@@ -295,10 +337,10 @@ class MemoryPlanner {
     estimate.free = available();
     // A cache that fills a device takes what is there: one context is what it needs.
     FitEstimate needed = estimate;
-    if (plan_.fills_device) needed.kv = plan_.state_bytes + plan_.context_bytes;
+    if (plan_.fills_device) needed.kv = fixed_cache_bytes() + plan_.context_bytes;
     if (needed.total() > estimate.free) {
       estimate.verdict = FitVerdict::wont_fit;
-      needed.kv = plan_.state_bytes;
+      needed.kv = fixed_cache_bytes();
       plan_.fitting_kv_bytes = std::max<std::int64_t>(0, estimate.free - needed.total());
       plan_.fitting_tokens = blocks_in(plan_.fitting_kv_bytes) * options_.block_size;
     } else {

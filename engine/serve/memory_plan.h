@@ -23,7 +23,8 @@ struct MemoryPlan {
   FitEstimate estimate;
   std::int64_t block_bytes = 0;    ///< one KV block in all layers
   std::int64_t context_bytes = 0;  ///< the KV blocks of one context of max_model_len
-  std::int64_t state_bytes = 0;    ///< states of recurrent layers for max_num_seqs sequences; part of estimate.kv
+  /// States of recurrent layers for max_num_seqs sequences, and snapshots of them; parts of estimate.kv.
+  std::int64_t state_bytes = 0, snapshot_bytes = 0;
   /// The KV cache is to take what the load leaves of `budget` (size_device_cache()): limits and estimate say what is
   /// expected.
   bool fills_device = false;

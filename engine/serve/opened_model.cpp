@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/api/tokenizer.h"
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
 #include "engine/model/random_checkpoint.h"
@@ -60,11 +61,18 @@ std::string format_name(const std::optional<kernels::WeightFormat>& format) {
   return format ? std::string(kernels::name_of(*format)) : std::string();
 }
 
-/// Reads the chat templates; an unreadable template disables chat with a warning, and the model still loads.
-NamedTemplates chat_templates_of(const ModelFolder& folder, std::vector<std::string>& warnings) {
+/// Reads the chat templates; an unreadable template disables chat with a warning, and the model still loads. `error`: why no
+/// template is left, if there are files with some.
+NamedTemplates chat_templates_of(const ModelFolder& folder, std::vector<std::string>& warnings, std::string& error) {
+  const std::size_t n_before = warnings.size();
   auto templates = read_chat_templates(folder, warnings);
-  if (templates) return std::move(*templates);
-  warnings.push_back(fmt::format("no chat template is used: {}: {}", templates.error().where, templates.error().message));
+  if (templates && !templates->empty()) return std::move(*templates);
+  if (!templates) {
+    error = fmt::format("{}: {}", templates.error().where, templates.error().message);
+    warnings.push_back(fmt::format("no chat template is used: {}", error));
+  } else if (warnings.size() > n_before) {
+    error = warnings[n_before];
+  }
   return {};
 }
 
@@ -148,7 +156,8 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
   LATHE_TRY(Checkpoint checkpoint,
             folder.shape() != nullptr ? random_checkpoint(config, folder.name()) : open_checkpoint(folder));
   LATHE_TRY(WeightPlan plan, plan_weights(checkpoint, config));
-  NamedTemplates chat_templates = chat_templates_of(folder, warnings);
+  std::string template_error;
+  NamedTemplates chat_templates = chat_templates_of(folder, warnings, template_error);
   append(warnings, warnings_of_tokenizer_config(folder));
   config.tied_embeddings = plan.tied_embeddings;
   OpenedModel model{.folder = std::move(folder),
@@ -157,6 +166,7 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
                     .plan = std::move(plan),
                     .generation = std::move(generation),
                     .chat_templates = std::move(chat_templates),
+                    .chat_template_error = std::move(template_error),
                     .info = {}};
   model.info = describe(model, std::move(warnings));
   return model;
@@ -165,6 +175,15 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
 Result<ModelInfo> inspect_checkpoint(const std::string& path) {
   LATHE_TRY(OpenedModel model, open_model(path, ModelUse::inspect));
   return std::move(model.info);
+}
+
+std::optional<std::string> tokenizer_warning(const ModelInfo& info, const std::string& tokenizer) {
+  if (tokenizer.empty() && info.tokenizer.empty()) return std::nullopt;
+  const auto opened = open_tokenizer(tokenizer.empty() ? info.path : tokenizer);
+  if (opened) return std::nullopt;
+  const Error& error = opened.error();
+  return fmt::format("the tokenizer cannot be read, so a load will fail: {}{}{}", error.where,
+                     error.where.empty() ? "" : ": ", error.message);
 }
 
 }  // namespace lathe::engine

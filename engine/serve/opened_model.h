@@ -24,6 +24,7 @@ struct OpenedModel {
   WeightPlan plan;
   GenerationConfig generation;
   NamedTemplates chat_templates;
+  std::string chat_template_error;  ///< why the files' templates are left out; empty: none was
   ModelInfo info;
 };
 
@@ -31,6 +32,7 @@ struct OpenedModel {
 enum class ModelUse : std::uint8_t {
   inspect,
   generate,  ///< needs a head
+  serve,     ///< generates text if the model has a head, and gives vectors
   embed      ///< leaves the head in the files
 };
 

@@ -17,8 +17,11 @@ namespace {
 
 constexpr std::string_view kModulesFile = "modules.json";
 constexpr std::string_view kLimitsFile = "sentence_bert_config.json";
+constexpr std::string_view kVectorConfigFile = "config.json";
+constexpr std::string_view kMatryoshkaDimensions = "matryoshka_dimensions";
 constexpr std::string_view kUsualPoolingFolder = "1_Pooling";
 constexpr std::int64_t kMaxModulesBytes = 1 << 20;
+constexpr std::uint64_t kMostDimensions = 1 << 20;
 
 struct PoolingKey {
   std::string_view key;
@@ -99,6 +102,21 @@ Result<Modules> read_modules(const ModelFolder& folder) {
   return modules;
 }
 
+Result<std::vector<std::int64_t>> read_matryoshka_dimensions(const Json& config) {
+  std::vector<std::int64_t> dimensions;
+  const auto found = config.find(kMatryoshkaDimensions);
+  if (found == config.end() || found->is_null()) return dimensions;
+  const bool is_list =
+      found->is_array() && std::ranges::all_of(*found, [](const Json& n) {
+        return n.is_number_unsigned() && n.get<std::uint64_t>() > 0 && n.get<std::uint64_t>() <= kMostDimensions;
+      });
+  if (!is_list) {
+    return fail(ErrorCode::model_refused, fmt::format("must be a list of numbers from 1 to {}", kMostDimensions),
+                fmt::format("{}: {}", kVectorConfigFile, kMatryoshkaDimensions));
+  }
+  return found->get<std::vector<std::int64_t>>();
+}
+
 }  // namespace
 
 std::uint32_t gguf_pooling_number(Pooling pooling) {
@@ -120,6 +138,9 @@ Result<PoolingConfig> read_pooling_config(const ModelFolder& folder, Pooling usu
     LATHE_TRY(const Json json, folder.read_json(file));
     LATHE_TRY(config.pooling, read_pooling(json, file));
   }
+  LATHE_TRY(const Json model, folder.read_json_if_present(kVectorConfigFile));
+  config.is_matryoshka = is_true(model, "is_matryoshka") || model.contains(kMatryoshkaDimensions);
+  LATHE_TRY(config.matryoshka_dimensions, read_matryoshka_dimensions(model));
   LATHE_TRY(const Json limits, folder.read_json_if_present(kLimitsFile));
   if (const auto found = limits.find("max_seq_length"); found != limits.end() && found->is_number_integer()) {
     config.max_tokens = std::max<std::int64_t>(found->get<std::int64_t>(), 0);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lathe::engine {
 namespace {
 
@@ -19,6 +21,15 @@ Result<void> check_ids(const GenerateRequest& request, std::int64_t vocab_size) 
                 fmt::format("prompt[{}]", i));
   }
   return {};
+}
+
+/// Checks the length of a text that is pooled: no place is needed for an answer.
+Result<void> check_text_length(std::int64_t n_tokens, const RequestLimits& limits) {
+  const std::int64_t most =
+      std::min(limits.context(), limits.chunked_prefill ? limits.context() : limits.max_num_batched_tokens);
+  if (n_tokens == 0) return refuse("a text without tokens has no vector");
+  if (n_tokens <= most) return {};
+  return refuse(fmt::format("the text has {} tokens, but the model reads at most {}; shorten it", n_tokens, most));
 }
 
 Result<void> check_length(std::int64_t n_prompt, const RequestLimits& limits) {
@@ -57,11 +68,39 @@ Result<void> check_min_tokens(std::int64_t n_prompt, std::int64_t min_tokens, co
 
 }  // namespace
 
+Result<void> check_answer_kind(const GenerateRequest& request, const LoadedModel& model) {
+  if (!request.pooling && !model.generates) {
+    return fail(ErrorCode::unsupported,
+                fmt::format("{} has no output head: it turns texts into vectors and cannot generate text; see lathe embed",
+                            model.info.architecture),
+                "model");
+  }
+  if (!request.pooling) return {};
+  if (request.pooling->classifies || model.labels) {
+    if (request.pooling->classifies && model.labels) return {};
+    return fail(
+        ErrorCode::unsupported,
+        fmt::format("{} {}", model.name,
+                    model.labels ? "has a classifier: it gives labels and scores, and no vectors" : "has no classifier"),
+        "model");
+  }
+  if (model.vectors) return validate(*request.pooling, *model.vectors);
+  return fail(ErrorCode::unsupported,
+              fmt::format("{} gives no vectors while it generates text: its folder asks for a pooling other than the last "
+                          "token's state; load it with --embedding-model",
+                          model.name),
+              "model");
+}
+
 Result<void> check_request(const GenerateRequest& request, const RequestLimits& limits) {
   LATHE_TRY_VOID(validate(request.sampling, limits.vocab_size));
   const auto n_prompt = static_cast<std::int64_t>(request.prompt_token_ids.size());
-  LATHE_TRY_VOID(check_length(n_prompt, limits));
-  LATHE_TRY_VOID(check_min_tokens(n_prompt, request.sampling.min_tokens, limits));
+  if (request.pooling) {
+    LATHE_TRY_VOID(check_text_length(n_prompt, limits));
+  } else {
+    LATHE_TRY_VOID(check_length(n_prompt, limits));
+    LATHE_TRY_VOID(check_min_tokens(n_prompt, request.sampling.min_tokens, limits));
+  }
   LATHE_TRY_VOID(check_ids(request, limits.vocab_size));
   if (request.cache_salt.size() > kMaxSaltBytes) {
     return fail(ErrorCode::invalid_argument,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "engine/api/engine.h"
 #include "engine/api/request.h"
 #include "engine/api/result.h"
 #include "engine/cache/paged_cache.h"
@@ -28,6 +29,10 @@ struct RequestLimits {
   /// The longest sequence, prompt and answer together: the answer ends there with "length".
   std::int64_t context() const { return max_model_len < pool_tokens() ? max_model_len : pool_tokens(); }
 };
+
+/// Checks that the model gives what the request asks for, a text or a vector. Errors: unsupported; invalid_argument at
+/// "dimensions".
+Result<void> check_answer_kind(const GenerateRequest& request, const LoadedModel& model);
 
 /// Errors: invalid_argument, with values and what to change.
 Result<void> check_request(const GenerateRequest& request, const RequestLimits& limits);

@@ -27,6 +27,7 @@ void merge(TokenEvent& to, TokenEvent&& from) {
   append(to.chosen_logprobs, std::move(from.chosen_logprobs));
   append(to.text_offsets, std::move(from.text_offsets));
   append(to.prompt_logprobs, std::move(from.prompt_logprobs));
+  append(to.vector, std::move(from.vector));
   to.finished = from.finished;
   to.finish_reason = from.finish_reason;
   to.stop_cause = from.stop_cause;

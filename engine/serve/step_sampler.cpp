@@ -2,10 +2,25 @@
 #include "engine/serve/step_sampler.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/serve/generation.h"
 
 namespace lathe::engine {
+namespace {
+
+/// Copies a row of states. A runner without states, or a state that is not finite, fails the request.
+void take_state(Generation& generation, const kernels::TensorView& states, std::int64_t row) {
+  generation.pooled.clear();
+  if (states.n_elements() > 0 && states.rank == 2) {
+    const std::span<const float> state(states.row<float>(row), static_cast<std::size_t>(states.dim(1)));
+    generation.pooled.assign(state.begin(), state.end());
+  }
+  const bool is_finite = std::ranges::all_of(generation.pooled, [](float x) { return std::isfinite(x); });
+  generation.sampled = {.failed = generation.pooled.empty() || !is_finite};
+}
+
+}  // namespace
 
 StepSampler::StepSampler(Runner& runner, int n_threads, std::span<const std::int32_t> eos_ids,
                          std::span<const std::int32_t> suppressed_ids)
@@ -21,7 +36,9 @@ void StepSampler::sample(const StepPlan& plan, const StepOutput& output) {
   for (const PlannedSequence& entry : plan.entries) {
     for (int i = 0; i < entry.n_logits; ++i) {
       const auto row = static_cast<std::size_t>(entry.first_logit + i);
-      if (!output.best.empty() && plan.batch().takes_best[row] != 0) {
+      if (plan.batch().takes_state[row] != 0) {
+        take_state(static_cast<Generation&>(*entry.sequence), output.states, entry.first_logit + i);
+      } else if (!output.best.empty() && plan.batch().takes_best[row] != 0) {
         const std::int32_t token = output.best[row];
         static_cast<Generation&>(*entry.sequence).sampled = {.token = token, .failed = token < 0};
       } else {

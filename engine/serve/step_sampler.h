@@ -12,9 +12,8 @@
 
 namespace lathe::engine {
 
-/// Requires: the sequences of the plan are Generations. Writes only their `sampled`, `alternatives`, `prompt_logprobs` and
-/// `prompt_failed`.
-/// Thread: the engine's.
+/// Requires: the sequences of the plan are Generations. Writes only their `sampled`, `pooled`, `alternatives`,
+/// `prompt_logprobs` and `prompt_failed`. Thread: the engine's.
 class StepSampler {
  public:
   /// `eos_ids`, `suppressed_ids`: of the model; they outlive the sampler.

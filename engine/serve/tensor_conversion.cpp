@@ -75,7 +75,8 @@ Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWri
       std::max<std::int64_t>(1, kBytesAtATime / std::max<std::int64_t>(1, k * element_bytes));
   const kernels::RoundedTensor rounded(part.format, source, parallel_for_);
   const bool is_plain = part.layout == TensorLayout::plain;
-  std::vector<std::byte> bytes, all;  // `all` collects a part whose layout in files is not plain, to reorder it at the end
+  std::vector<std::byte> bytes, first_row,
+      all;  // `all` collects a part whose layout in files is not plain, to reorder it at the end
   for (std::int64_t begin = 0; begin < n_rows; begin += rows_at_a_time) {
     const std::int64_t count = std::min(rows_at_a_time, n_rows - begin);
     bytes.resize(static_cast<std::size_t>(count * k * element_bytes));
@@ -89,20 +90,23 @@ Result<void> TensorConversion::write_numbers(const WrittenPart& part, WeightsWri
           store(row[static_cast<std::size_t>(i)], part.tensor.dtype, to + i * element_bytes);
       }
     });
+    if (begin == 0 && part.n_copies > 0) first_row.assign(bytes.begin(), bytes.begin() + k * element_bytes);
     if (is_plain) {
       LATHE_TRY_VOID(writer.write(bytes));
     } else {
       all.insert(all.end(), bytes.begin(), bytes.end());
     }
   }
+  for (std::int64_t i = 0; i < part.n_copies; ++i) LATHE_TRY_VOID(writer.write(first_row));
   return is_plain ? Result<void>() : write_in_order(part, all, writer);
 }
 
 Result<void> TensorConversion::write_in_order(const WrittenPart& part, std::vector<std::byte>& all, WeightsWriter& writer) {
   const std::vector<std::int64_t>& shape = part.tensor.shape;
   const std::vector<std::int64_t> plain = stored_shape(part.layout, shape);  // transposing twice restores the shape
+  // Convolutions in folders have a dimension of 1 between channels and taps.
   const TensorView rounded = shape.size() == 1 ? TensorView(all.data(), part.tensor.dtype, {plain[0]})
-                                               : TensorView(all.data(), part.tensor.dtype, {plain[0], plain[1]});
+                                               : TensorView(all.data(), part.tensor.dtype, {plain[0], plain.back()});
   std::vector<std::byte> memory;
   const TensorView stored = to_stored(backend_, part.layout, model_.config, rounded, memory);
   return writer.write({stored.as<std::byte>(), stored.n_bytes()});
@@ -123,18 +127,22 @@ TensorView TensorConversion::rounded_codes(const WrittenPart& part) {
   return {coded_.data(), Dtype::u8, {n_rows, row_bytes}};
 }
 
-/// Writes codes in blocks; layouts move rows of codes like any rows.
+/// Writes codes in blocks; layouts move rows of codes like any rows, and columns as whole blocks.
 Result<void> TensorConversion::write_codes(const WrittenPart& part, WeightsWriter& writer) {
   const bool is_kept = part.form == Form::kept_codes;
   const TensorView plain = is_kept
                                ? in_plain_order(part, blocks_of(*part.source->tensor, part.format, coded_, parallel_for_))
                                : rounded_codes(part);
+  const bool moves_columns = part.layout == TensorLayout::value_head_columns;
   std::vector<std::byte> memory;
-  const TensorView rows = to_stored(backend_, part.layout, model_.config, plain, memory);
+  const TensorView rows = moves_columns ? plain : to_stored(backend_, part.layout, model_.config, plain, memory);
   std::vector<std::byte> blocks(part.tensor.n_bytes());
-  const std::int64_t n_numbers = part.tensor.shape[0] * part.tensor.shape[1];
-  write_gguf_blocks(part.format, {rows.as<const std::byte>(), rows.n_bytes()}, n_numbers, blocks.data());
-  return writer.write(blocks);
+  const std::int64_t n_rows = part.tensor.shape[0];
+  write_gguf_blocks(part.format, {rows.as<const std::byte>(), rows.n_bytes()}, n_rows * part.tensor.shape[1], blocks.data());
+  if (!moves_columns) return writer.write(blocks);
+  const TensorView in_blocks(blocks.data(), Dtype::u8, {n_rows, std::ssize(blocks) / n_rows});
+  const TensorView moved = to_stored(backend_, part.layout, model_.config, in_blocks, memory);
+  return writer.write({moved.as<const std::byte>(), moved.n_bytes()});
 }
 
 }  // namespace lathe::engine

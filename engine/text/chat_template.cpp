@@ -5,6 +5,8 @@
 #include <array>
 
 #include "engine/api/chat.h"
+#include "engine/api/exact_json.h"
+#include "engine/api/python_json.h"
 #include "engine/base/utf8.h"
 #include "engine/text/template/builtins/to_json.h"
 #include "engine/text/template/content_shape.h"
@@ -81,8 +83,10 @@ Value content_value(const ChatMessage& message, jinja::ContentShape shape, Sourc
   return part_list(message.content.empty() ? std::vector<std::string>() : std::vector{message.content}, source);
 }
 
+/// Reads arguments as Python's servers do, which hand their templates what json.loads() gives.
 Value arguments_value(const std::string& arguments) {
-  const auto parsed = parse_ordered_json(arguments, "arguments");
+  auto parsed = parse_exact_json(arguments, "arguments");
+  if (!parsed) parsed = parse_python_ordered_json(arguments, "arguments");
   return parsed ? jinja::from_json(*parsed, Source::request) : Value(std::make_shared<jinja::DictObject>());
 }
 

@@ -15,13 +15,10 @@ constexpr std::string_view kLowercase = "normalizer.lowercase", kStripAccents = 
 
 std::string path(std::string_view key) { return fmt::format("{}{}", kTokenizerKeys, key); }
 
-Result<std::optional<std::int32_t>> id_of(const GgufHeader& header, std::string_view key) {
+/// Leaves out the id of no token, of which readers of the model's configuration warn.
+Result<std::optional<std::int32_t>> id_of(const GgufHeader& header, std::string_view key, std::size_t n_tokens) {
   LATHE_TRY(const auto id, header.integer(path(key)));
-  if (!id) return std::optional<std::int32_t>();
-  if (*id < 0 || *id > INT32_MAX) {
-    return fail(ErrorCode::model_refused, fmt::format("{} is not a token ID", *id),
-                fmt::format("{}: {}", header.file(), path(key)));
-  }
+  if (!id || *id < 0 || *id >= static_cast<std::int64_t>(n_tokens)) return std::optional<std::int32_t>();
   return std::optional(static_cast<std::int32_t>(*id));
 }
 
@@ -47,13 +44,13 @@ Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
   LATHE_TRY(vocabulary.scores, header.numbers(path("scores")));
   LATHE_TRY(vocabulary.token_type, (narrow<std::int32_t, std::vector<std::int32_t>>(header, "token_type")));
   LATHE_TRY(vocabulary.precompiled_charsmap, (narrow<char, std::string>(header, "precompiled_charsmap")));
-  LATHE_TRY(vocabulary.bos_token_id, id_of(header, "bos_token_id"));
-  LATHE_TRY(vocabulary.eos_token_id, id_of(header, "eos_token_id"));
-  LATHE_TRY(vocabulary.unknown_token_id, id_of(header, "unknown_token_id"));
-  LATHE_TRY(vocabulary.cls_token_id, id_of(header, "cls_token_id"));
-  LATHE_TRY(vocabulary.separator_token_id, id_of(header, kSeparator));
-  LATHE_TRY(vocabulary.padding_token_id, id_of(header, "padding_token_id"));
-  LATHE_TRY(vocabulary.mask_token_id, id_of(header, "mask_token_id"));
+  LATHE_TRY(vocabulary.bos_token_id, id_of(header, "bos_token_id", vocabulary.tokens.size()));
+  LATHE_TRY(vocabulary.eos_token_id, id_of(header, "eos_token_id", vocabulary.tokens.size()));
+  LATHE_TRY(vocabulary.unknown_token_id, id_of(header, "unknown_token_id", vocabulary.tokens.size()));
+  LATHE_TRY(vocabulary.cls_token_id, id_of(header, "cls_token_id", vocabulary.tokens.size()));
+  LATHE_TRY(vocabulary.separator_token_id, id_of(header, kSeparator, vocabulary.tokens.size()));
+  LATHE_TRY(vocabulary.padding_token_id, id_of(header, "padding_token_id", vocabulary.tokens.size()));
+  LATHE_TRY(vocabulary.mask_token_id, id_of(header, "mask_token_id", vocabulary.tokens.size()));
   LATHE_TRY(vocabulary.add_bos_token, header.flag(path("add_bos_token")));
   LATHE_TRY(vocabulary.add_eos_token, header.flag(path("add_eos_token")));
   LATHE_TRY(vocabulary.add_space_prefix, header.flag(path("add_space_prefix")));
@@ -104,8 +101,8 @@ Result<TokenizerConfig> read_gguf_tokenizer_config(const ModelFolder& folder) {
   LATHE_TRY(const auto tokens, file.header.texts(path("tokens")));
   TokenizerConfig config;
   const auto name = [&](std::string_view key, std::optional<std::string>& token) -> Result<void> {
-    LATHE_TRY(const auto id, id_of(file.header, key));
-    if (id && static_cast<std::size_t>(*id) < tokens.size()) token = tokens[static_cast<std::size_t>(*id)];
+    LATHE_TRY(const auto id, id_of(file.header, key, tokens.size()));
+    if (id) token = tokens[static_cast<std::size_t>(*id)];
     return {};
   };
   LATHE_TRY_VOID(name("bos_token_id", config.bos_token));

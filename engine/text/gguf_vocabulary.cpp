@@ -54,21 +54,17 @@ Result<void> check_arrays(const GgufVocabulary& vocabulary) {
   return {};
 }
 
-/// Returns the text of the token whose id is stored under `key`.
-Result<std::optional<std::string>> named(const GgufVocabulary& vocabulary, std::optional<std::int32_t> id,
-                                         std::string_view key) {
-  if (!id) return std::optional<std::string>();
-  if (*id >= 0 && static_cast<std::size_t>(*id) < vocabulary.tokens.size()) {
-    return std::optional(vocabulary.tokens[static_cast<std::size_t>(*id)]);
-  }
-  return refuse_key(fmt::format("{} is not the ID of one of the {} tokens", *id, vocabulary.tokens.size()), key);
+/// Returns the text of a token; none: it has no id, or one of no token.
+std::optional<std::string> token_text(const GgufVocabulary& vocabulary, std::optional<std::int32_t> id) {
+  const bool is_token = id && *id >= 0 && static_cast<std::size_t>(*id) < vocabulary.tokens.size();
+  return is_token ? std::optional(vocabulary.tokens[static_cast<std::size_t>(*id)]) : std::nullopt;
 }
 
-Result<TokenizerConfig> config_of(const GgufVocabulary& vocabulary) {
+TokenizerConfig config_of(const GgufVocabulary& vocabulary) {
   TokenizerConfig config;
-  LATHE_TRY(config.bos_token, named(vocabulary, vocabulary.bos_token_id, "bos_token_id"));
-  LATHE_TRY(config.eos_token, named(vocabulary, vocabulary.eos_token_id, "eos_token_id"));
-  LATHE_TRY(config.unk_token, named(vocabulary, vocabulary.unknown_token_id, "unknown_token_id"));
+  config.bos_token = token_text(vocabulary, vocabulary.bos_token_id);
+  config.eos_token = token_text(vocabulary, vocabulary.eos_token_id);
+  config.unk_token = token_text(vocabulary, vocabulary.unknown_token_id);
   for (const auto& token : {config.bos_token, config.eos_token}) {
     if (token) config.special_tokens.insert(*token);
   }
@@ -147,7 +143,7 @@ Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabu
     return refuse_key(fmt::format("\"{}\" is unknown (known: {})", printable_excerpt(vocabulary.pre), known_word_patterns()),
                       "pre");
   }
-  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  const TokenizerConfig config = config_of(vocabulary);
   TokenizerDescription description = describe(vocabulary);
   LATHE_TRY_VOID(take_merges(vocabulary, description));
   describe_byte_level(*pattern, description);
@@ -160,7 +156,7 @@ Result<TokenizerDescription> byte_level_description(const GgufVocabulary& vocabu
 
 Result<std::unique_ptr<Tokenizer>> make_gguf_byte_level(const GgufVocabulary& vocabulary) {
   LATHE_TRY(const TokenizerDescription description, byte_level_description(vocabulary));
-  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  const TokenizerConfig config = config_of(vocabulary);
   return assemble_tokenizer(description, config);
 }
 
@@ -168,7 +164,7 @@ Result<std::unique_ptr<Tokenizer>> make_gguf_byte_level(const GgufVocabulary& vo
 /// the checkpoints.
 Result<TokenizerDescription> gemma4_description(const GgufVocabulary& vocabulary) {
   constexpr std::string_view kBlank = " ", kMark = "\xE2\x96\x81";
-  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  const TokenizerConfig config = config_of(vocabulary);
   TokenizerDescription description = describe(vocabulary);
   LATHE_TRY_VOID(take_merges(vocabulary, description));
   description.model = {
@@ -188,7 +184,7 @@ Result<TokenizerDescription> gemma4_description(const GgufVocabulary& vocabulary
 
 Result<std::unique_ptr<Tokenizer>> make_gemma4(const GgufVocabulary& vocabulary) {
   LATHE_TRY(const TokenizerDescription description, gemma4_description(vocabulary));
-  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  const TokenizerConfig config = config_of(vocabulary);
   return assemble_tokenizer(description, config);
 }
 
@@ -205,9 +201,8 @@ Result<std::unique_ptr<Tokenizer>> make_gguf_bert(const GgufVocabulary& vocabula
   constexpr std::string_view kMark = "\xE2\x96\x81", kInside = "##";
   const auto cls_id = vocabulary.cls_token_id ? vocabulary.cls_token_id : vocabulary.bos_token_id;
   const auto separator_id = vocabulary.separator_token_id ? vocabulary.separator_token_id : vocabulary.eos_token_id;
-  LATHE_TRY(const auto cls, named(vocabulary, cls_id, "cls_token_id"));
-  LATHE_TRY(const auto separator, named(vocabulary, separator_id, "seperator_token_id"));
-  LATHE_TRY(const auto unknown, named(vocabulary, vocabulary.unknown_token_id, "unknown_token_id"));
+  const auto cls = token_text(vocabulary, cls_id), separator = token_text(vocabulary, separator_id),
+             unknown = token_text(vocabulary, vocabulary.unknown_token_id);
   TokenizerDescription description = describe(vocabulary);
   for (auto& [piece, id] : description.vocabulary) {
     if (type_of(vocabulary, static_cast<std::size_t>(id)) != PieceType::normal) continue;
@@ -247,7 +242,7 @@ std::string sentencepiece_model(const GgufVocabulary& vocabulary, SentencePieceK
 
 Result<std::unique_ptr<Tokenizer>> make_sentencepiece(const GgufVocabulary& vocabulary, SentencePieceKind kind) {
   if (vocabulary.scores.empty()) return refuse_key("is missing", "scores");
-  LATHE_TRY(const TokenizerConfig config, config_of(vocabulary));
+  const TokenizerConfig config = config_of(vocabulary);
   return make_sentencepiece_tokenizer(sentencepiece_model(vocabulary, kind), config);
 }
 

@@ -31,16 +31,29 @@ struct StateLayer {
   std::int64_t n_slots = 0;
 };
 
+/// A copy that a step makes of the state of one of its sequences: the state after the first n_rows rows that the sequence
+/// has in the step. The copy has the bits that the slot of a sequence would have if a step ended there.
+struct StateSnapshot {
+  std::int32_t sequence = 0;  ///< index in the batch
+  std::int32_t n_rows = 0;    ///< 1 to the sequence's rows without padding
+  std::int32_t slot = 0;      ///< that the copy is written to
+
+  bool operator==(const StateSnapshot&) const = default;
+};
+
 /// The rows of one step, grouped by sequence as in AttentionBatch. Sequence i reads and writes the state of slots[i].
-/// A sequence whose first row has position 0 begins with a state of zeros, whatever its slot holds.
-/// Invariant: a row's result and the state after it do not depend on the other sequences, nor on how rows are divided into
-/// steps.
+/// A sequence whose first row has position 0 begins with a state of zeros, whatever its slot holds. Another one may begin
+/// with the state of sources[i], which stays as it is. Requires: each slot once among `slots` and `snapshots`, and none of
+/// them among the sources of other sequences. Invariant: a row's result and the state after it do not depend on the other
+/// sequences, nor on how rows are divided into steps, nor on the snapshots.
 struct RecurrentBatch {
   int n_seqs = 0;
-  std::span<const std::int32_t> query_start;  ///< n_seqs + 1
-  std::span<const std::int32_t> context_len;  ///< n_seqs, padding included
-  std::span<const std::int32_t> slots;        ///< n_seqs, each slot once
-  std::span<const std::int32_t> n_padding;    ///< n_seqs: the last rows of a sequence that leave its state as it is
+  std::span<const std::int32_t> query_start;   ///< n_seqs + 1
+  std::span<const std::int32_t> context_len;   ///< n_seqs, padding included
+  std::span<const std::int32_t> slots;         ///< n_seqs, each slot once
+  std::span<const std::int32_t> n_padding;     ///< n_seqs: the last rows of a sequence that leave its state as it is
+  std::span<const std::int32_t> sources{};     ///< n_seqs: slot whose state the sequence begins with; empty: its own
+  std::span<const StateSnapshot> snapshots{};  ///< ascending by sequence, then by n_rows
 };
 
 /// y[t, c] = activation(bias[c] + sum over j of weight[j, c] * x[t - (conv_kernel - 1) + j, c]), with zeros before position

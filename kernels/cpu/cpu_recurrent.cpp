@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "kernels/cpu/stages/div_up.h"
 #include "kernels/cpu/stages/row_ops.h"
@@ -26,29 +28,59 @@ std::int64_t slot_floats(const StateShape& shape) {
   return div_up(div_up(conv_floats(shape), kLineFloats) * kLineFloats + matrices, kLineFloats) * kLineFloats;
 }
 
+float* slot_of(const StateLayer& layer, std::int64_t slot) {
+  LATHE_DCHECK(slot >= 0 && slot < layer.n_slots);
+  return static_cast<float*>(layer.data) + slot * slot_floats(layer.shape);
+}
+
 /// The rows of one sequence that advance its state.
 struct SequencePart {
   std::int64_t row = 0, n_rows = 0, n_padding = 0;
   float* slot = nullptr;
+  const float* source = nullptr;
   bool is_fresh = false;
+  std::span<const StateSnapshot> snapshots;
 };
 
 SequencePart part_of(const RecurrentBatch& batch, const StateLayer& layer, std::int64_t seq) {
   const auto i = static_cast<std::size_t>(seq);
   const std::int64_t begin = batch.query_start[i], n = batch.query_start[i + 1] - begin, n_padding = batch.n_padding[i];
-  const std::int64_t slot = batch.slots[i];
-  LATHE_DCHECK(n_padding >= 0 && n_padding <= n && slot >= 0 && slot < layer.n_slots);
+  LATHE_DCHECK(n_padding >= 0 && n_padding <= n);
+  const auto [first, last] = std::ranges::equal_range(batch.snapshots, static_cast<std::int32_t>(seq), std::ranges::less(),
+                                                      &StateSnapshot::sequence);
   return {.row = begin,
           .n_rows = n - n_padding,
           .n_padding = n_padding,
-          .slot = static_cast<float*>(layer.data) + slot * slot_floats(layer.shape),
-          .is_fresh = batch.context_len[i] == n};
+          .slot = slot_of(layer, batch.slots[i]),
+          .source = slot_of(layer, batch.sources.empty() ? batch.slots[i] : batch.sources[i]),
+          .is_fresh = batch.context_len[i] == n,
+          .snapshots = {first, last}};
+}
+
+/// Advances one part of a sequence's state over its rows, a run of rows after the other, with a copy after each run that a
+/// snapshot ends. copy(to, from) copies that part from slot to slot; run(row, n_rows, is_fresh) computes rows.
+template <class Copy, class Run>
+void advance(const SequencePart& part, const StateLayer& layer, const Copy& copy, const Run& run) {
+  bool is_fresh = part.is_fresh;
+  if (!is_fresh && part.source != part.slot) copy(part.slot, part.source);
+  std::int64_t n_done = 0;
+  const auto run_to = [&](std::int64_t n_rows) {
+    if (n_rows > n_done) run(part.row + n_done, n_rows - n_done, std::exchange(is_fresh, false));
+    n_done = n_rows;
+  };
+  for (const StateSnapshot& snapshot : part.snapshots) {
+    LATHE_DCHECK(snapshot.n_rows > 0 && snapshot.n_rows >= n_done && snapshot.n_rows <= part.n_rows);
+    run_to(snapshot.n_rows);
+    copy(slot_of(layer, snapshot.slot), part.slot);
+  }
+  run_to(part.n_rows);
 }
 
 void check_batch(const RecurrentBatch& batch, const TensorView& x) {
   const auto n = static_cast<std::size_t>(batch.n_seqs);
   LATHE_CHECK(is_rows_of_f32(x) && batch.query_start.size() >= n + 1 && batch.query_start[n] == x.dim(0));
   LATHE_CHECK(batch.context_len.size() >= n && batch.slots.size() >= n && batch.n_padding.size() >= n);
+  LATHE_CHECK(batch.sources.empty() || batch.sources.size() >= n);
 }
 
 /// gates [beta | exp(g)] from [b | a] of one row. In double, so that every processor's libraries round to the same floats.
@@ -111,12 +143,20 @@ void CpuRecurrent::causal_conv1d(const TensorView& x, const ConvForm& form, cons
   for_parts(batch, n_blocks, x.n_elements(), [&](std::int64_t seq, std::int64_t block) {
     const SequencePart part = part_of(batch, layer, seq);
     if (part.n_rows == 0) return;
-    ops_.causal_conv1d(args, {.row = part.row,
-                              .n_rows = part.n_rows,
-                              .channel_begin = block * kConvChannels,
-                              .channel_end = std::min((block + 1) * kConvChannels, shape.conv_channels),
-                              .state = part.slot,
-                              .is_fresh = part.is_fresh});
+    const std::int64_t begin = block * kConvChannels, end = std::min(begin + kConvChannels, shape.conv_channels);
+    const auto copy = [&](float* to, const float* from) {
+      for (std::int64_t i = begin; i < (shape.conv_kernel - 1) * shape.conv_channels; i += shape.conv_channels) {
+        std::copy_n(from + i, end - begin, to + i);
+      }
+    };
+    advance(part, layer, copy, [&](std::int64_t row, std::int64_t n_rows, bool is_fresh) {
+      ops_.causal_conv1d(args, {.row = row,
+                                .n_rows = n_rows,
+                                .channel_begin = begin,
+                                .channel_end = end,
+                                .state = part.slot,
+                                .is_fresh = is_fresh});
+    });
   });
 }
 
@@ -157,12 +197,16 @@ void CpuRecurrent::gated_delta_rule(const TensorView& out, const TensorView& qkv
                   0.0F);
     }
     if (part.n_rows == 0) return;
-    ops_.gated_delta_rule(args, {.row = part.row,
-                                 .n_rows = part.n_rows,
-                                 .head = head,
-                                 .column_begin = column,
-                                 .state = part.slot + matrices + i * block_floats(shape),
-                                 .is_fresh = part.is_fresh});
+    const std::int64_t offset = matrices + i * block_floats(shape);
+    const auto copy = [&](float* to, const float* from) { std::copy_n(from + offset, block_floats(shape), to + offset); };
+    advance(part, layer, copy, [&](std::int64_t row, std::int64_t n_rows, bool is_fresh) {
+      ops_.gated_delta_rule(args, {.row = row,
+                                   .n_rows = n_rows,
+                                   .head = head,
+                                   .column_begin = column,
+                                   .state = part.slot + offset,
+                                   .is_fresh = is_fresh});
+    });
   });
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "kernels/api/recurrent.h"
 #include "kernels/selftest/stopwatch.h"
@@ -14,6 +15,14 @@ namespace {
 
 constexpr double kTolerance = 5e-6;
 constexpr std::int64_t kRows = 40;
+constexpr std::int32_t kBorder = 17;  // rows after which a text is divided
+constexpr std::size_t kSlots = 3;
+
+/// The slots that a step uses.
+struct StepSlots {
+  std::int32_t slot = 0, source = 0;
+  std::vector<StateSnapshot> snapshots{};
+};
 
 /// One layer, with inputs for a text of kRows rows.
 struct LayerCase {
@@ -49,13 +58,19 @@ class LayerInputs {
   }
 
   /// Computes rows [begin, begin + n) of the text into the same rows of out [kRows, width()].
-  void step(Backend& backend, void* states, std::int64_t begin, std::int64_t n, const TensorView& out) const {
+  void step(Backend& backend, void* states, std::int64_t begin, std::int64_t n, const TensorView& out,
+            const StepSlots& of_step = {}) const {
     RecurrentOperations& ops = *recurrent_operations(backend);
     const std::int32_t starts[] = {0, static_cast<std::int32_t>(n)}, context[] = {static_cast<std::int32_t>(begin + n)},
-                       slots[] = {0}, padding[] = {0};
-    const RecurrentBatch batch{
-        .n_seqs = 1, .query_start = starts, .context_len = context, .slots = slots, .n_padding = padding};
-    const StateLayer layer{.data = states, .shape = of_.shape, .n_slots = 1};
+                       slots[] = {of_step.slot}, sources[] = {of_step.source}, padding[] = {0};
+    const RecurrentBatch batch{.n_seqs = 1,
+                               .query_start = starts,
+                               .context_len = context,
+                               .slots = slots,
+                               .n_padding = padding,
+                               .sources = sources,
+                               .snapshots = of_step.snapshots};
+    const StateLayer layer{.data = states, .shape = of_.shape, .n_slots = kSlots};
     const RandomTensor x = x_.copy(), gates = gates_.copy();
     const TensorView rows = x.view().rows(begin, n), to = out.rows(begin, n);
     ops.causal_conv1d(rows, {.weight = conv_.view(), .applies_silu = of_.n_key_heads > 0}, layer, batch);
@@ -76,7 +91,17 @@ class LayerInputs {
 };
 
 Buffer states_of(Backend& backend, const LayerCase& of) {
-  return backend.allocate(recurrent_operations(backend)->state_bytes(of.shape));
+  return backend.allocate(kSlots * recurrent_operations(backend)->state_bytes(of.shape));
+}
+
+/// Share of the rows that differ in any bit.
+double share_of_differing_rows(const TensorView& a, const TensorView& b) {
+  const auto n_bytes = static_cast<std::size_t>(a.dim(1)) * sizeof(float);
+  double share = 0;
+  for (std::int64_t row = 0; row < a.dim(0); ++row) {
+    if (std::memcmp(a.row<float>(row), b.row<float>(row), n_bytes) != 0) share += 1.0 / static_cast<double>(a.dim(0));
+  }
+  return share;
 }
 
 void check_layer(Backend& backend, const LayerCase& of, RandomNumbers& numbers, const std::function<void(OpCheck)>& add) {
@@ -92,15 +117,20 @@ void check_layer(Backend& backend, const LayerCase& of, RandomNumbers& numbers, 
   add(std::move(check));
   OpCheck invariance{.op = std::string("in two steps, ") + of.name, .bound = {}};
   invariance.seconds = seconds_of([&] {
-    inputs.step(backend, states.data(), 0, 17, parts.view());
-    inputs.step(backend, states.data(), 17, kRows - 17, parts.view());
+    inputs.step(backend, states.data(), 0, kBorder, parts.view());
+    inputs.step(backend, states.data(), kBorder, kRows - kBorder, parts.view());
   });
-  for (std::int64_t row = 0; row < kRows; ++row) {
-    const auto n_bytes = static_cast<std::size_t>(inputs.width()) * sizeof(float);
-    const bool is_same = std::memcmp(got.view().row<float>(row), parts.view().row<float>(row), n_bytes) == 0;
-    invariance.max_error += is_same ? 0 : 1.0 / kRows;
-  }
+  invariance.max_error = share_of_differing_rows(got.view(), parts.view());
   add(std::move(invariance));
+  // One step leaves a snapshot on its way, and another sequence continues from it.
+  OpCheck resumed{.op = std::string("from a snapshot, ") + of.name, .bound = {}};
+  const StepSlots writes{.snapshots = {{.sequence = 0, .n_rows = kBorder, .slot = 1}}}, reads{.slot = 2, .source = 1};
+  resumed.seconds = seconds_of([&] {
+    inputs.step(backend, states.data(), 0, kRows, parts.view(), writes);
+    inputs.step(backend, states.data(), kBorder, kRows - kBorder, parts.view(), reads);
+  });
+  resumed.max_error = share_of_differing_rows(got.view(), parts.view());
+  add(std::move(resumed));
 }
 
 }  // namespace

@@ -85,11 +85,12 @@ def run_accumulated(client):
 
 def run_refused(client):
     for choice in ("required", {"type": "function", "function": {"name": "weather"}}):
-        try:
-            ask(client, tool_choice=choice)
-            check(False, "a call cannot be demanded")
-        except openai.BadRequestError as error:
-            check(error.param == "tool_choice" and "guided decoding" in error.message, "a call cannot be demanded")
+        check(ask(client, tool_choice=choice).choices[0].finish_reason == "tool_calls", f"a call is demanded: {choice}")
+    try:
+        ask(client, tool_choice={"type": "function", "function": {"name": "other"}})
+        check(False, "a function that is no tool")
+    except openai.BadRequestError as error:
+        check(error.param == "tool_choice.function.name", "a function that is no tool")
     try:
         client.chat.completions.create(model="fake", messages=QUESTION, tools=[{"type": "function", "function": {"name": ""}}])
         check(False, "a tool without a name")

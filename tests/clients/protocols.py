@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The server's protocols as their authors' clients see them: openai's responses, anthropic's messages, ollama's chats.
+"""The server's protocols as their authors' clients see them: openai's responses and embeddings, anthropic's messages, ollama's
+chats and embeddings.
 
     protocols.py --serve build/ci/tests/clients.scripted_tools
     protocols.py --url http://127.0.0.1:8000 --model NAME [--words]
@@ -11,6 +12,7 @@ are left out. Needs: pip install openai anthropic ollama. Exit code: 0 when ever
 import argparse
 import json
 import re
+import struct
 import subprocess
 import sys
 
@@ -147,11 +149,34 @@ def ollama_of_words(client, model):
         check(error.status_code == 404 and "another" in error.error, "ollama: an unknown model is a 404 with words")
 
 
+def vectors_of_openai(client, model):
+    answer = client.embeddings.create(model=model, input=["Once upon a time", "Hi"])  # the package asks for base64
+    numbers = client.embeddings.create(model=model, input=["Once upon a time", "Hi"], encoding_format="float")
+    check([item.index for item in answer.data] == [0, 1] and answer.usage.prompt_tokens > 0, "embeddings: a list")
+    packed = [struct.pack(f"<{len(item.embedding)}f", *item.embedding) for item in numbers.data]
+    check([struct.pack(f"<{len(item.embedding)}f", *item.embedding) for item in answer.data] == packed,
+          "embeddings: base64 has the bits of the numbers")
+    check(len(client.embeddings.create(model=model, input=[65, 66]).data) == 1, "embeddings: token ids")
+    try:
+        client.embeddings.create(model=model, input="Hi", dimensions=1)
+        check(False, "embeddings: dimensions of a model without them are refused")
+    except openai.BadRequestError as error:
+        check(error.param == "dimensions", "embeddings: dimensions are refused by name")
+
+
+def vectors_of_ollama(client, model):
+    answer = client.embed(model=model, input=["Once upon a time", "Hi"])
+    length = sum(x * x for x in answer.embeddings[0]) ** 0.5
+    check(len(answer.embeddings) == 2 and abs(length - 1) < 1e-5 and answer.prompt_eval_count > 0, "ollama: embed")
+    check(len(client.embeddings(model=model, prompt="Hi").embedding) == len(answer.embeddings[0]), "ollama: embeddings")
+
+
 def run(url, model, words):
     responses = openai.OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
     messages = anthropic.Anthropic(base_url=url, api_key="none", max_retries=0)
     chats = ollama.Client(host=url)
-    for ask, client in [(responses_of_words, responses), (messages_of_words, messages), (ollama_of_words, chats)]:
+    for ask, client in [(responses_of_words, responses), (messages_of_words, messages), (ollama_of_words, chats),
+                        (vectors_of_openai, responses), (vectors_of_ollama, chats)]:
         ask(client, model)
     if words:
         return

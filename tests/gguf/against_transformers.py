@@ -18,7 +18,7 @@ import transformers
 
 FAMILIES = ["llama", "llama-yarn", "mixtral", "qwen3", "qwen3-moe", "gemma", "phi", "phi3", "stablelm", "olmo2", "exaone4", "granite", "cohere",
             "glm", "glm4", "seed-oss", "deepseek-v2", "deepseek-v2-groups", "deepseek-v3", "gpt2", "gpt-neox", "bloom", "falcon-7b",
-            "falcon-11b", "falcon-40b", "qwen2-moe-sparse", "mpt"]
+            "falcon-11b", "falcon-40b", "qwen2-moe-sparse", "mpt", "qwen3-5", "qwen3-5-moe", "qwen3-next", "lfm2", "lfm2-moe", "gemma3n"]
 TOLERANCE = 1e-5  # numbers of the metadata have 24 bits
 
 

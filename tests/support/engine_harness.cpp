@@ -16,6 +16,8 @@ Harness::Harness(const HarnessOptions& options, std::shared_ptr<FakeScript> with
   parts.model.options = options.engine;
   parts.model.name = "fake";
   parts.model.n_threads = 2;
+  parts.model.generates = options.generates;
+  parts.model.vectors = {.n_dimensions = kFakeStateSize, .normalises = false, .is_matryoshka = true};
   parts.tokenizer = std::make_unique<FakeTokenizer>(static_cast<std::int32_t>(options.vocab_size));
   parts.model.info.eos_ids = parts.tokenizer->eos_ids();
   const engine::RunnerLimits limits{.vocab_size = options.vocab_size,

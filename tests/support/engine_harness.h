@@ -32,6 +32,7 @@ struct HarnessOptions {
   int max_logit_rows = 64;
   std::vector<engine::WindowPool> windows{};             ///< of layers that see less
   std::int64_t window = 0;                               ///< tokens that the model sees; 0: all
+  bool generates = true;                                 ///< false: as an encoder
   std::shared_ptr<std::atomic<std::int64_t>> time_ns{};  ///< the engine's clock, set by the test; null: the real one
 };
 

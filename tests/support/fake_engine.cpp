@@ -5,6 +5,7 @@
 
 #include "engine/api/structured_outputs.h"
 #include "kernels/api/check.h"
+#include "tests/support/fake_states.h"
 #include "tests/support/patience.h"
 #include "tests/support/whole_characters.h"
 
@@ -88,6 +89,9 @@ FakeEngine::FakeEngine(const FakeModel& model)
   model_.estimate.max_model_len = model.max_model_len;
   model_.measured = model.measured;
   model_.division = model.division;
+  model_.generates = model.generates;
+  model_.vectors = model.vectors;
+  model_.labels = model.labels;
   answer_with([this](const GenerateRequest& request) { return tokenizer_.decode(request.prompt_token_ids, true); });
   thread_ = std::jthread([this](std::stop_token stopping) { run(stopping); });
 }
@@ -177,7 +181,8 @@ engine::Result<engine::RequestHandlePtr> FakeEngine::submit(GenerateRequest requ
   if (!request.sampling.structured_outputs.empty())  // the answer stays the scripted one
     LATHE_TRY_VOID(engine::check_structured_outputs(request.sampling.structured_outputs));
   const auto n_prompt = static_cast<std::int64_t>(request.prompt_token_ids.size());
-  if (n_prompt == 0 || n_prompt >= model_.max_model_len) {
+  if (request.pooling) LATHE_TRY_VOID(engine::validate(*request.pooling, model_.vectors.value()));
+  if (n_prompt == 0 || n_prompt >= model_.max_model_len + (request.pooling ? 1 : 0)) {
     return engine::fail(
         ErrorCode::invalid_argument,
         "the prompt has " + std::to_string(n_prompt) + " tokens, the context holds " + std::to_string(model_.max_model_len),
@@ -255,6 +260,7 @@ std::shared_ptr<const engine::EngineSnapshot> FakeEngine::snapshot() const {
     const int n_used = std::min(n, snapshot->n_running);
     snapshot->windows = {{.window = 512, .n_blocks = n, .n_blocks_used = n_used, .n_blocks_free = n - n_used}};
   }
+  if (fake_.n_snapshots > 0) snapshot->states = fake_states(fake_.n_snapshots, *snapshot, n_block_watches() > 0);
   snapshot->step_decode_tokens = snapshot->n_running;
   snapshot->step_padding_tokens = step_ > 0 ? fake_.n_padding : 0;
   snapshot->counters = counters_;
@@ -348,6 +354,10 @@ bool FakeEngine::step_one(Active& active) {
     finish(active, std::move(event), FinishReason::error);
     return false;
   }
+  if (active.request.pooling) {
+    emit_vector(active);
+    return false;
+  }
   if (active.n_out == 0) {
     emit_first(active, event);
     counters_.n_prefill_tokens += static_cast<std::uint64_t>(active.usage.n_prompt_tokens - active.usage.n_cached_tokens);
@@ -374,6 +384,18 @@ bool FakeEngine::step_one(Active& active) {
   event.timings = active.timings;
   active.handle->push(std::move(event));
   return true;
+}
+
+/// The first elements count the tokens of each remainder, so that texts of other tokens have other vectors.
+void FakeEngine::emit_vector(Active& active) {
+  TokenEvent event;
+  const bool classifies = active.request.pooling->classifies;
+  const auto n = classifies ? model_.labels->labels.size() : static_cast<std::size_t>(model_.vectors->n_dimensions);
+  event.vector.resize(n);
+  for (const std::int32_t id : active.request.prompt_token_ids) event.vector[static_cast<std::size_t>(id) % n] += 1;
+  if (!classifies) engine::finish_vector(*active.request.pooling, *model_.vectors, event.vector);
+  counters_.n_prompt_tokens += static_cast<std::uint64_t>(active.usage.n_prompt_tokens);
+  finish(active, std::move(event), FinishReason::stop);
 }
 
 void FakeEngine::emit_first(Active& active, TokenEvent& event) const {

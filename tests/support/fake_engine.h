@@ -27,6 +27,7 @@ struct FakeModel {
   int max_num_seqs = 64, max_queue = 1024;
   int n_reserved_blocks = 0;  ///< that each running request holds besides, empty
   int n_window_blocks = 0;    ///< of layers with a window of 512; each running request holds one
+  int n_snapshots = 0;        ///< of the states of recurrent layers; 0: there are no such layers
   int n_padding = 0;          ///< rows that each step computes for nobody
   bool has_chat_template = true;
   std::string chat_template;                                       ///< Jinja; empty: PlainChatTemplate
@@ -36,6 +37,9 @@ struct FakeModel {
   std::optional<std::int64_t> default_max_tokens;                  ///< of generation_config.json
   std::optional<engine::MeasuredMemory> measured;                  ///< that the load took; 10, 2, 1 and 0 MiB were estimated
   std::optional<engine::DeviceDivision> division;                  ///< of a device
+  bool generates = true;
+  std::optional<engine::LabelInfo> labels;  ///< of a classifier
+  std::optional<engine::VectorInfo> vectors = engine::VectorInfo{.n_dimensions = 4};
 };
 
 /// Answers one byte a step to every running request. Runs freely until told to pause. Thread: any.
@@ -85,6 +89,7 @@ class FakeEngine final : public engine::Engine {
   void admit();
   void step_all();
   bool step_one(Active& active);
+  void emit_vector(Active& active);
   void emit_first(Active& active, engine::TokenEvent& event) const;
   void emit_token(Active& active, engine::TokenEvent& event) const;
   void finish(Active& active, engine::TokenEvent event, engine::FinishReason reason);

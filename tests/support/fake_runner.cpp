@@ -92,12 +92,18 @@ engine::Result<engine::StepOutput> FakeRunner::run(const engine::BatchPlan& plan
     check_windows(plan, sequence, context, n_tokens);
     fake_logits(context, *script_, std::span(logits_).subspan(i * at(limits_.vocab_size), at(limits_.vocab_size)));
   }
+  states_.clear();
+  for (std::size_t i = 0; i < plan.logit_rows.size(); ++i) {
+    const auto row = std::span(logits_).subspan(i * at(limits_.vocab_size), at(kFakeStateSize));
+    states_.insert(states_.end(), row.begin(), row.end());
+  }
   best_.clear();
   if (script_->gives_best) give_best(plan);
   return engine::StepOutput{.logits = {logits_.data(),
                                        kernels::Dtype::f32,
                                        {static_cast<std::int64_t>(plan.logit_rows.size()), limits_.vocab_size}},
-                            .best = best_};
+                            .best = best_,
+                            .states = {states_.data(), kernels::Dtype::f32, {std::ssize(plan.logit_rows), kFakeStateSize}}};
 }
 
 void FakeRunner::give_best(const engine::BatchPlan& plan) {

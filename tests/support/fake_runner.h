@@ -74,9 +74,12 @@ class FakeRunner final : public engine::Runner {
   engine::RunnerLimits limits_;
   std::shared_ptr<FakeScript> script_;
   std::vector<std::vector<Kv>> kv_;  ///< by group
-  std::vector<float> logits_;
+  std::vector<float> logits_, states_;
   std::vector<std::int32_t> best_;
 };
+
+/// Dimensions of the states that the runner gives: the first logits of the row.
+inline constexpr std::int64_t kFakeStateSize = 4;
 
 /// Logits after a context, as the runner computes them.
 void fake_logits(std::span<const std::int32_t> context, const FakeScript& script, std::span<float> logits);

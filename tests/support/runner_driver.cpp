@@ -44,6 +44,7 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
   const std::int64_t longest = model->config.max_position_embeddings;
   const std::int64_t max_model_len = choice.max_model_len > 0 ? choice.max_model_len : longest;
   engine::StoredWeights stored = choice.dtype;
+  stored.per_layer_table = model->plan.stored.per_layer_table;
   if (choice.as_stored) {
     stored.matrices = model->plan.stored.matrices;
     stored.experts = model->plan.stored.experts;
@@ -64,7 +65,8 @@ RunnerDriver::RunnerDriver(const std::string& path, const RunnerChoice& choice) 
                                     .max_rows = choice.max_rows,
                                     .max_logit_rows = choice.max_rows,
                                     .windows = choice.windows,
-                                    .n_state_slots = model->config.has_recurrent_layers() ? kMaxSequences : 0};
+                                    .n_state_slots = model->config.has_recurrent_layers() ? kMaxSequences : 0,
+                                    .n_snapshots = choice.n_snapshots};
   auto runner = engine::ModelRunner::create(std::move(backend), std::move(*decoder), choice.dtype, limits);
   LATHE_CHECK(runner.has_value());
   runner_ = std::move(*runner);

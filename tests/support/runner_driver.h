@@ -21,6 +21,7 @@ struct RunnerChoice {
   int block_size = 16, n_blocks = 64, max_rows = 512;
   std::vector<engine::WindowPool> windows{};  ///< for an engine: the driver itself has one group
   std::int64_t max_model_len = 0;             ///< 0: as the checkpoint has it
+  int n_snapshots = 0;                        ///< of recurrent states, for an engine
   /// Gives the backend to run on, made of the one that `isa` names. Empty: that one.
   std::function<std::unique_ptr<kernels::Backend>(std::unique_ptr<kernels::Backend>)> wrap{};
 };

@@ -149,6 +149,7 @@ QString fix_text(const engine::FitFix& fix) {
     return fix.option == "num_gpu_blocks_override" ? translated_load("KV memory %1 blocks").arg(value)
                                                    : translated_load("KV memory %1").arg(bytes_text(value.toLongLong()));
   }
+  if (fix.option == "state_snapshot_memory_bytes") return translated_load("Snapshots Auto");
   if (fix.option == "dtype") return translated_load("Use %1").arg(dtype_text(fix.value));
   if (fix.option == "quantization") return translated_load("Quantize to %1").arg(quantization_text(fix.value));
   return QStringLiteral("%1 %2").arg(QString::fromStdString(fix.option), value);

@@ -15,7 +15,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kBarTop = 27, kFitBar = 10, kLegendTop = 45, kLegendRow = 18, kFitHeight = 104, kHostRow = 16,
+constexpr int kBarTop = 27, kFitBar = 10, kLegendTop = 45, kLegendRow = 18, kFitHeight = 104, kMoreRow = 16,
               kFreeHeight = 66;
 // Layout of the measured memory: a thin bar under the bar of the estimate, and a table with a row for each part, between a
 // heading and the sum.
@@ -65,6 +65,16 @@ QString host_text(const engine::FitEstimate& fit) {
            QLatin1String(scale.name));
 }
 
+/// Text about the part of the KV cache that the states of recurrent layers and their snapshots take.
+QString states_text(const engine::FitEstimate& fit) {
+  const Scale scale = scale_of(static_cast<double>(fit.states + fit.snapshots));
+  const QString states = number_at(static_cast<double>(fit.states), scale);
+  if (fit.n_snapshots == 0) return FitBar::tr("KV has states: %1 %2").arg(states, QLatin1String(scale.name));
+  return FitBar::tr("KV has states: %1, %2 snapshots: %3 %4")
+      .arg(states, QLocale().toString(static_cast<qlonglong>(fit.n_snapshots)),
+           number_at(static_cast<double>(fit.snapshots), scale), QLatin1String(scale.name));
+}
+
 std::array<std::int64_t, 4> memory_numbers(const engine::MemoryUse& use) {
   return {use.weights, use.kv, use.activations, use.other};
 }
@@ -99,7 +109,7 @@ FitBar::FitBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(th
 }
 
 int FitBar::fit_height() const {
-  return (measured_ ? kTableTop + kTableRows * kTableRow + 22 : kFitHeight) + (host_.isEmpty() ? 0 : kHostRow);
+  return (measured_ ? kTableTop + kTableRows * kTableRow + 22 : kFitHeight) + static_cast<int>(more_.size()) * kMoreRow;
 }
 
 QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? fit_height() : kFreeHeight)}; }
@@ -122,7 +132,9 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
     meaning_ = tr("%1 = %2 × %3")
                    .arg(meaning_, locale.toString(static_cast<qlonglong>(tokens / length)),
                         locale.toString(static_cast<qlonglong>(length)));
-  host_ = fit.host > 0 ? host_text(fit) : QString();
+  more_.clear();
+  if (fit.states > 0) more_ << states_text(fit);
+  if (fit.host > 0) more_ << host_text(fit);
   const ChipMark mark = fit.verdict == engine::FitVerdict::unknown ? ChipMark::none : ChipMark::icon;
   chip_->set(chip_state(fit.verdict), mark, verdict_word(fit.verdict));
   chip_->show();
@@ -135,7 +147,7 @@ void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, st
 void FitBar::set_free(double available_bytes, double total_bytes, const QString& words) {
   fit_.reset();
   measured_.reset();
-  host_.clear();
+  more_.clear();
   setToolTip(QString());
   available_ = available_bytes;
   total_ = total_bytes;
@@ -153,7 +165,7 @@ QString FitBar::words() const {
       tr("Memory %1 of %2 %3 free, %4. %5")
           .arg(number_at(static_cast<double>(fit_->total()), scale), number_at(static_cast<double>(fit_->free), scale),
                QLatin1String(scale.name), chip_->word(), meaning_);
-  const QString all = host_.isEmpty() ? estimate : QStringLiteral("%1. %2").arg(estimate, host_);
+  const QString all = (QStringList(estimate) + more_).join(QStringLiteral(". "));
   return measured_ ? tr("%1. %2").arg(all, measured_text()) : all;
 }
 
@@ -261,12 +273,11 @@ void FitBar::paint_fit(QPainter& painter) const {
   }
   painter.setFont(theme_.font(11));
   painter.setPen(t.text3);
-  const int last = fit_height() - 20;
-  const auto line = [&](int top, const QString& words) {
+  int top = fit_height() - 20 - static_cast<int>(more_.size()) * kMoreRow;
+  for (const QString& words : QStringList(meaning_) + more_) {
     draw_digits(painter, QRectF(0, theme_.px(top), width(), theme_.px(18)), Qt::AlignLeft | Qt::AlignVCenter, words);
-  };
-  line(host_.isEmpty() ? last : last - kHostRow, meaning_);
-  if (!host_.isEmpty()) line(last, host_);
+    top += kMoreRow;
+  }
 }
 
 /// Paints the measured memory on the scale and in the colours of the estimate above it.

@@ -44,7 +44,8 @@ class FitBar : public QWidget {
   std::optional<engine::FitEstimate> fit_;
   std::optional<engine::MemoryUse> measured_;
   double available_ = 0, total_ = 0;
-  QString meaning_, host_;  ///< host_: of a load on a device
+  QString meaning_;
+  QStringList more_;  ///< lines below it: of recurrent states, of the host of a device
   Chip* chip_;
 };
 

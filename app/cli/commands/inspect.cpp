@@ -78,6 +78,9 @@ OrderedJson fit_json(const FitAt& at) {
           {"free_bytes", fit.free},
           {"n_blocks", fit.n_blocks},
           {"windows", windows_json(fit)},
+          {"states_bytes", fit.states},
+          {"snapshots_bytes", fit.snapshots},
+          {"n_snapshots", fit.n_snapshots},
           {"max_model_len", fit.max_model_len}};
 }
 
@@ -152,11 +155,16 @@ std::string fit_line(const FitAt& at, std::int64_t plain) {
   for (const engine::FitWindow& of : fit.windows) {
     windows += fmt::format(", {} of the {} layers with a window of {}", of.n_blocks, of.n_layers, of.window);
   }
+  std::string states;
+  if (fit.states > 0) {
+    states = fmt::format(", recurrent states {:.1f}, {} snapshots of them {:.1f}", mib(fit.states), fit.n_snapshots,
+                         mib(fit.snapshots));
+  }
   return fmt::format(
-      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks{}), activations {:.1f}, other "
+      "  {:<18}{:<10} {:.1f} of {:.1f} MiB free: weights {:.1f}, KV {:.1f} ({} blocks{}{}), activations {:.1f}, other "
       "{:.1f}{}\n",
       storage, engine::name_of(fit.verdict), mib(fit.total()), mib(fit.free), mib(fit.weights), mib(fit.kv), fit.n_blocks,
-      windows, mib(fit.activations), mib(fit.other),
+      windows, states, mib(fit.activations), mib(fit.other),
       at.quantization != "none" && fit.weights >= plain ? "; saves nothing, because the groups do not fit these matrices"
                                                         : "");
 }
@@ -212,8 +220,9 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto code = command.parse(arguments)) return *code;
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
-  const Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
+  Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
   if (!info) return command.fail(info.error());
+  if (auto warning = engine::tokenizer_warning(*info, options->tokenizer)) info->warnings.push_back(std::move(*warning));
   const Result<OrderedJson> knobs = engine::model_knobs(options->model, options->tokenizer);
   if (!knobs) return command.fail(knobs.error());
   if (command.given("quantization") && !measure) command.warn_of_idle({&*options, 1});

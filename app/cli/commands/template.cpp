@@ -10,6 +10,7 @@
 #include "app/cli/json_lines.h"
 #include "app/cli/model_command.h"
 #include "app/log/printable.h"
+#include "engine/api/exact_json.h"
 #include "engine/api/text_template.h"
 
 namespace lathe::app {
@@ -32,7 +33,7 @@ std::string problem_line(const TemplateProblem& problem) {
 
 /// Returns the variables of a line; the names of the model's tokens are added unless the line sets them.
 Result<OrderedJson> variables_of(std::string_view line, const TemplateSource& source) {
-  LATHE_TRY(OrderedJson variables, engine::parse_ordered_json(line, ""));
+  LATHE_TRY(OrderedJson variables, engine::parse_exact_json(line, ""));
   if (!variables.is_object()) {
     return engine::fail(ErrorCode::invalid_argument,
                         fmt::format("must be a JSON object of variables, not a {}", variables.type_name()));

@@ -6,6 +6,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/request_body.h"
+#include "engine/api/python_json.h"
 
 namespace lathe::app {
 namespace {
@@ -36,7 +37,20 @@ constexpr std::array kParts = {
     PartKind{"redacted_thinking", {}, true, true},
 };
 
-Result<void> read_part(const Json& json, const std::string& path, ChatMessage& message) {
+// Members of content parts and of calls that clients send back as they came, or that change no answer.
+constexpr KnownField kPartFields[] = {
+    {.name = "id", .fate = FieldFate::harmless},
+    {.name = "index", .fate = FieldFate::harmless},
+    {.name = "type", .fate = FieldFate::harmless},
+    {.name = "annotations", .fate = FieldFate::harmless},
+    {.name = "citations", .fate = FieldFate::harmless},
+    {.name = "logprobs", .fate = FieldFate::harmless},
+    {.name = "cache_control", .fate = FieldFate::harmless},
+    {.name = "provider_specific_fields", .fate = FieldFate::harmless},
+};
+
+/// Hands warnings of members that are not read to `reader`.
+Result<void> read_part(const Json& json, const std::string& path, RequestFields& reader, ChatMessage& message) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"type\" and \"text\"", path);
   RequestFields part(json, path);
@@ -56,6 +70,8 @@ Result<void> read_part(const Json& json, const std::string& path, ChatMessage& m
   auto text = part.text(kind->member);
   if (!text) part.refuse(kind->member, "is missing");
   LATHE_TRY_VOID(part.verdict());
+  warn_of_unread_fields(part, kPartFields);
+  reader.take_over(part);
   add_part(message, *std::move(text));
   return {};
 }
@@ -69,12 +85,12 @@ Result<void> read_content(RequestFields& reader, ChatMessage& message) {
     return {};
   }
   for (std::size_t i = 0; i < content->size(); ++i) {
-    LATHE_TRY_VOID(read_part((*content)[i], reader.path_of("content") + "[" + std::to_string(i) + "]", message));
+    LATHE_TRY_VOID(read_part((*content)[i], reader.path_of("content") + "[" + std::to_string(i) + "]", reader, message));
   }
   return {};
 }
 
-Result<ToolCall> read_call(const Json& json, const std::string& path) {
+Result<ToolCall> read_call(const Json& json, const std::string& path, RequestFields& message) {
   if (!json.is_object())
     return engine::fail(ErrorCode::invalid_argument, "must be an object with \"id\", \"type\" and \"function\"", path);
   RequestFields reader(json, path);
@@ -89,6 +105,11 @@ Result<ToolCall> read_call(const Json& json, const std::string& path) {
   if (call.name.empty()) inner.refuse("name", "is missing or empty");
   call.arguments = inner.text("arguments").value_or("");
   LATHE_TRY_VOID(inner.verdict());
+  check_arguments(inner, call.arguments);
+  for (RequestFields* part : {&reader, &inner}) {
+    warn_of_unread_fields(*part, kPartFields);
+    message.take_over(*part);
+  }
   return call;
 }
 
@@ -101,7 +122,7 @@ Result<void> read_assistant(RequestFields& reader, ChatMessage& message) {
   if (const auto refusal = reader.text("refusal"); refusal && message.content.empty()) message.content = *refusal;
   const Json* calls = reader.array("tool_calls");
   for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
-    LATHE_TRY(ToolCall call, read_call((*calls)[i], reader.path_of("tool_calls") + "[" + std::to_string(i) + "]"));
+    LATHE_TRY(ToolCall call, read_call((*calls)[i], reader.path_of("tool_calls") + "[" + std::to_string(i) + "]", reader));
     message.tool_calls.push_back(std::move(call));
   }
   return {};
@@ -138,6 +159,12 @@ Result<ChatMessage> read_message(const Json& json, const std::string& path, Requ
 }
 
 }  // namespace
+
+void check_arguments(RequestFields& call, const std::string& arguments) {
+  if (arguments.empty()) return;
+  const auto parsed = engine::parse_python_ordered_json(arguments, "arguments");
+  if (!parsed) call.warn("arguments", "was replaced by {} in the prompt: " + printable(parsed.error().message, 200));
+}
 
 void add_part(ChatMessage& message, std::string text) {
   message.content += (message.parts.empty() ? "" : "\n") + text;

@@ -15,6 +15,9 @@ namespace lathe::app {
 /// Errors: invalid_argument with the path of the field.
 engine::Result<std::vector<engine::ChatMessage>> read_messages_field(RequestFields& body);
 
+/// Warns of arguments of an earlier call that are no JSON: the prompt has {} in their place. `call`: reader of the object
+/// that has the member "arguments".
+void check_arguments(RequestFields& call, const std::string& arguments);
 /// Adds a text to the content of a message that came as a list of parts.
 void add_part(engine::ChatMessage& message, std::string text);
 /// Adds a text to the reasoning of a message.

@@ -17,13 +17,16 @@ bool excludes_reasoning(RequestFields& body) {
 }
 
 /// Reads how the answer is parsed: for tool calls if the request has tools, for reasoning always.
-engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedModel& model, AnswerPlan& plan) {
+engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedModel& model, const ToolDemand& demand,
+                                   AnswerPlan& plan) {
   const bool has_tools = body.has("tools");
   engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;
-  if (!read_tool_choice(body, model)) formats.tool_calls.clear();
+  if (!demand.may_call) formats.tool_calls.clear();
+  if (!body.flag("separate_reasoning").value_or(true)) formats.reasoning.clear();
   engine::AnswerReading reading =
       engine::answer_reading(std::move(formats), has_tools ? model.answer_markers_with_tools : model.answer_markers);
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;
+  reading.constrains_calls = demand.may_call && demand.is_constrained;
   plan.reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
   plan.reading.include_reasoning = body.flag("include_reasoning").value_or(!excludes_reasoning(body));
   return reading;
@@ -34,8 +37,10 @@ engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedMode
 engine::Result<void> plan_chat(RequestFields& body, engine::OrderedJson tools, const MessageReader& read_messages,
                                const engine::Engine& engine, AnswerPlan& plan) {
   plan.chat = true;
-  engine::AnswerReading reading = read_reading(body, engine.model(), plan);
+  ToolDemand demand = read_tool_choice(body, tools, engine.model());
+  engine::AnswerReading reading = read_reading(body, engine.model(), demand, plan);
   LATHE_TRY_VOID(body.verdict());
+  if (reading.constrains_calls) LATHE_TRY_VOID(constrain_calls(plan.fields.structured, std::move(demand.calls), reading));
   LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), read_messages, engine));
   std::size_t n_bytes = 0;
   for (const engine::TextSpan& span : spans) n_bytes += span.text.size();

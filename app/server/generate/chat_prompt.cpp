@@ -53,8 +53,8 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
                                                                const engine::Engine& engine) {
   const engine::ChatTemplate* chat_template = engine.chat_template();
   if (chat_template == nullptr) {
-    return engine::fail(ErrorCode::invalid_argument, "this model has no chat template; send a prompt to /v1/completions",
-                        "messages");
+    return engine::fail(ErrorCode::invalid_argument,
+                        printable(engine.model().no_chat_text(), 600) + "; send a prompt to /v1/completions", "messages");
   }
   engine::ChatRenderOptions options;
   const auto add_generation_prompt = body.flag("add_generation_prompt");
@@ -68,6 +68,8 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   const engine::LoadedModel& model = engine.model();
   const bool thinks = !(has_tools ? model.answer_formats_with_tools : model.answer_formats).reasoning.empty();
   const std::string& source = chat_template->source(has_tools);
+  if (body.flag("add_special_tokens").value_or(false))
+    body.warn("add_special_tokens", "has no effect on a chat, and was ignored: the chat template writes the special tokens");
   read_variables(body, source, thinks, options.variables);
   read_thinking(body, thinks, source, options.variables);
   LATHE_TRY_VOID(body.verdict());

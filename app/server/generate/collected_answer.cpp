@@ -3,6 +3,7 @@
 
 #include "app/server/error_status.h"
 #include "app/server/field_warnings.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app {
 
@@ -45,7 +46,7 @@ http::Response CollectedAnswer::take() {
   }
   engine::OrderedJson body = json();
   if (!plan_.warnings.empty()) body[kWarningsMember] = warnings_json(plan_.warnings);
-  return http::Response{200, "application/json", warning_fields(plan_.warnings), engine::dump_json(body)};
+  return http::Response{200, "application/json", warning_fields(plan_.warnings), engine::dump_exact_json(body)};
 }
 
 }  // namespace lathe::app

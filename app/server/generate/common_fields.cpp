@@ -32,11 +32,17 @@ void read_sampling(RequestFields& body, engine::SamplingTable table, SamplingPar
   read_do_sample(body, sampling);
 }
 
-/// max_completion_tokens, chat's newer name, takes precedence over max_tokens, as in vLLM.
+/// Reads max_tokens, and max_completion_tokens, chat's newer name of it.
 void read_max_tokens(RequestFields& body, CommonFields& fields) {
   fields.max_tokens = body.integer("max_tokens");
   fields.max_tokens_name = body.path_of("max_tokens");
   if (const auto tokens = body.integer("max_completion_tokens")) {
+    if (fields.max_tokens && *fields.max_tokens != *tokens) {
+      body.refuse("max_completion_tokens",
+                  fmt::format("\"max_completion_tokens\" ({}) and \"{}\" ({}) are the same field and have different values; "
+                              "send one of them",
+                              *tokens, fields.max_tokens_name, *fields.max_tokens));
+    }
     fields.max_tokens = tokens;
     fields.max_tokens_name = "max_completion_tokens";
   }
@@ -69,6 +75,16 @@ void read_stream_fields(RequestFields& body, CommonFields& fields) {
 
 }  // namespace
 
+std::int64_t read_top_logprobs(RequestFields& body) {
+  const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
+  const auto most =
+      static_cast<std::int64_t>(engine::find_sampling_field(engine::sampling_fields(), "logprobs")->option.max);
+  if (n_top < 0 || n_top > most) {
+    body.refuse("top_logprobs", fmt::format("top_logprobs must be between 0 and {}, got {}", most, n_top));
+  }
+  return n_top;
+}
+
 CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model, engine::SamplingTable table) {
   CommonFields fields;
   fields.sampling = model.default_sampling;
@@ -80,6 +96,7 @@ CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& 
   read_max_tokens(body, fields);
   fields.return_token_ids = body.flag("return_token_ids").value_or(false);
   fields.tokens_as_ids = body.flag("return_tokens_as_token_ids").value_or(false);
+  fields.cache_prompt = body.flag("cache_prompt").value_or(true);
   if (const auto salt = body.text("cache_salt")) {
     fields.cache_salt = *salt;
     if (salt->empty()) body.refuse("cache_salt", "must not be empty");

@@ -23,6 +23,7 @@ struct CommonFields {
   bool echo = false;
   bool return_token_ids = false;
   bool tokens_as_ids = false;  ///< return_tokens_as_token_ids: tokens appear as "token_id:17" instead of their texts
+  bool cache_prompt = true;    ///< false: no prefix of the prompt is taken from the cache
   std::string cache_salt;
   StructuredFields structured;  ///< set by read_structured_fields()
 };
@@ -31,6 +32,9 @@ struct CommonFields {
 /// and logprobs differ between the routes. Errors are recorded in `body`.
 CommonFields read_common_fields(RequestFields& body, const engine::LoadedModel& model,
                                 engine::SamplingTable table = engine::sampling_fields());
+
+/// Reads "top_logprobs", the number of alternatives of a chat's tokens; 0 if it is absent. Errors are recorded in `body`.
+std::int64_t read_top_logprobs(RequestFields& body);
 
 /// Returns the maximum tokens of an answer: the requested number, else the default, but no more than fit into the context;
 /// without either the answer may fill the context. The engine checks ids and ranges on submission. Errors: invalid_argument

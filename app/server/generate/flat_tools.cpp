@@ -3,6 +3,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/generate/tool_fields.h"
+#include "app/server/request_body.h"
 #include "engine/api/word_list.h"
 
 namespace lathe::app {
@@ -10,6 +11,13 @@ namespace {
 
 using engine::Json;
 using engine::OrderedJson;
+
+// Members of flat tools that change no answer.
+constexpr KnownField kFlatToolFields[] = {
+    {.name = "cache_control", .fate = FieldFate::harmless},
+    {.name = "eager_input_streaming", .fate = FieldFate::harmless},
+    {.name = "allowed_callers", .fate = FieldFate::warned, .neutral = R"(["direct"])"},
+};
 
 bool is_left_out(const Json& tool, const FlatToolForm& form) {
   const auto type = tool.find("type");
@@ -25,9 +33,11 @@ OrderedJson nest_tool(RequestFields& reader, const OrderedJson& ordered, const F
   }
   if (reader.text("name").value_or("").empty()) reader.refuse("name", "is missing or empty");
   reader.text("description");
+  reader.any("strict");
   const std::string schema(form.schema);
   if (reader.object(schema) == nullptr && !form.schema_is_optional) reader.refuse(schema, "is missing");
   if (reader.failed()) return nullptr;
+  warn_of_unread_fields(reader, kFlatToolFields);
   OrderedJson function;
   function["name"] = ordered["name"];
   for (const char* name : {"description", "strict"}) {
@@ -61,6 +71,19 @@ OrderedJson nest_tools(RequestFields& body, const OrderedJson& ordered, const Fl
     body.take_over(reader);
   }
   return nested.empty() ? OrderedJson(nullptr) : nested;
+}
+
+void name_flat_tools(RequestBody& given, const Json& original, const FlatToolForm& form) {
+  const auto tools = original.find("tools");
+  if (tools == original.end() || !tools->is_array()) return;
+  std::size_t n_nested = 0;
+  for (std::size_t i = 0; i < tools->size(); ++i) {
+    if (!(*tools)[i].is_object() || is_left_out((*tools)[i], form)) continue;
+    const std::string nested = "tools[" + std::to_string(n_nested++) + "].function",
+                      flat = "tools[" + std::to_string(i) + "]";
+    given.name_inside(nested + ".parameters", flat + "." + std::string(form.schema));
+    given.name_inside(nested, flat);
+  }
 }
 
 }  // namespace lathe::app

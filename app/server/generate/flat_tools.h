@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "app/server/request_body.h"
 #include "app/server/request_fields.h"
 #include "engine/api/json.h"
 
@@ -23,5 +24,8 @@ struct FlatToolForm {
 /// their order, in which templates write them. Tools of other types are run by the server of the protocol's author: they are
 /// left out or refused by name. Errors are recorded in `body`.
 engine::OrderedJson nest_tools(RequestFields& body, const engine::OrderedJson& ordered, const FlatToolForm& form);
+
+/// Gives errors in the nested tools of `given` the names of the flat form. `original`: the body that nest_tools() read.
+void name_flat_tools(RequestBody& given, const engine::Json& original, const FlatToolForm& form);
 
 }  // namespace lathe::app

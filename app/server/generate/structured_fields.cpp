@@ -8,6 +8,7 @@
 
 #include "app/log/printable.h"
 #include "app/server/known_fields.h"
+#include "engine/api/structured_outputs.h"
 
 namespace lathe::app {
 namespace {
@@ -91,7 +92,8 @@ class StructuredReader {
     else if (type == "json_object" || type == "json") read_json(reader, given, type);
     else if (type == "regex") give_member(reader, given, "value", "regex");
     else if (type == "grammar") give_member(reader, given, given.contains("grammar") ? "grammar" : "value", "grammar");
-    else if (type == "structural_tag") give("response_format", "structural_tag", given, body_.path_of("response_format"));
+    else if (type == "structural_tag")
+      return give("response_format", "structural_tag", given, body_.path_of("response_format"));
     else
       reader.refuse("type",
                     fmt::format("must be \"text\", \"json_object\", \"json_schema\", \"structural_tag\", \"regex\" or "
@@ -100,7 +102,10 @@ class StructuredReader {
     take_over(reader);
   }
 
-  void take_over(RequestFields& reader) { body_.take_over(reader); }
+  void take_over(RequestFields& reader) {
+    if (!reader.failed()) warn_of_unread_fields(reader, {});
+    body_.take_over(reader);
+  }
 
   void give_member(RequestFields& reader, const OrderedJson& given, const std::string& name, const std::string& member) {
     if (!reader.has(name)) return reader.refuse(name, "is missing");
@@ -127,6 +132,7 @@ class StructuredReader {
     } else {
       give("response_format", "json", given[name]["schema"], inside.path_of("schema"));
     }
+    if (inside.has("schema") && !inside.failed()) warn_of_unread_fields(inside, {});
     reader.take_over(inside);
   }
 
@@ -145,13 +151,65 @@ class StructuredReader {
   StructuredFields fields_;
 };
 
+/// A constraint as a part of a structural tag; what it says of blanks goes to `settings`.
+engine::Result<OrderedJson> content_format(const OrderedJson& given, const std::string& path, OrderedJson& settings) {
+  OrderedJson format;
+  for (const auto& [name, value] : given.items()) {
+    if (value.is_null()) continue;
+    if (name == "json" && value.is_string()) {
+      LATHE_TRY(OrderedJson schema, engine::parse_ordered_json(value.get<std::string>(), path));
+      format = {{"type", "json_schema"}, {"json_schema", std::move(schema)}};
+    } else if (name == "json") {
+      format = {{"type", "json_schema"}, {"json_schema", value}};
+    } else if (name == "json_object") {
+      format = {{"type", "json_schema"}, {"json_schema", {{"type", "object"}}}};
+    } else if (name == "regex") {
+      format = {{"type", "regex"}, {"pattern", value}};
+    } else if (name == "grammar") {
+      format = {{"type", "grammar"}, {"grammar", value}};
+    } else if (name == "choice" && value.is_array()) {
+      format = {{"type", "or"}, {"elements", OrderedJson::array()}};
+      for (const OrderedJson& one : value) format["elements"].push_back({{"type", "const_string"}, {"value", one}});
+    } else if (name == "structural_tag" && value.is_object() && value.contains("format")) {
+      format = value["format"];
+    } else if (name == "structural_tag" || name == "choice") {
+      return engine::fail(engine::ErrorCode::invalid_argument,
+                          "cannot be joined with tools that are strict or allowed; send one of them", path);
+    } else {
+      settings[name] = value;
+    }
+  }
+  return format;
+}
+
 }  // namespace
 
 engine::Error StructuredFields::in_given_names(engine::Error error) const {
+  if (calls != nullptr && error.where.starts_with("structured_outputs")) {
+    if (auto of_schema = engine::call_schema_error(*calls)) return *of_schema;
+    const auto of_content = content.empty() ? engine::Result<void>() : engine::check_structured_outputs(content);
+    if (of_content) error.where = "tools";
+    else error = of_content.error();
+  }
   if (own_path.empty()) return error;
   if (error.where.starts_with(own_path)) error.where = given_path + error.where.substr(own_path.size());
   else if (error.where == "structured_outputs") error.where = given_path;  // the constraint as a whole
   return error;
+}
+
+engine::Result<void> constrain_calls(StructuredFields& fields, engine::CallDemand calls,
+                                     const engine::AnswerReading& reading) {
+  OrderedJson settings = OrderedJson::object();
+  if (!fields.json.empty() && !calls.is_required) {
+    LATHE_TRY(const OrderedJson given, engine::parse_ordered_json(fields.json, fields.given_path));
+    LATHE_TRY(calls.content, content_format(given, fields.given_path, settings));
+    fields.content = fields.json;
+  }
+  LATHE_TRY(OrderedJson constraint, engine::call_grammar(calls, reading));
+  constraint.update(settings);
+  fields.json = engine::dump_json(constraint);
+  fields.calls = std::make_shared<const engine::CallDemand>(std::move(calls));
+  return {};
 }
 
 StructuredFields read_structured_fields(RequestFields& body, const RequestBody& given) {

@@ -24,6 +24,8 @@ AnswerPlan make_plan(const ServerContext& context, const engine::LoadedModel& mo
   plan.loaded_model = model.name;
   plan.fields = std::move(fields);
   plan.fields.cache_salt = salt_of_epoch(context.cache_epoch, plan.fields.cache_salt);
+  // A salt that no other request has finds no prefix of another request.
+  if (!plan.fields.cache_prompt) plan.fields.cache_salt = "\x1f" + plan.id;
   plan.models = &context.models;
   plan.ids = &context.ids;
   return plan;

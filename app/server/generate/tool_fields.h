@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/server/request_fields.h"
+#include "engine/api/call_grammar.h"
 #include "engine/api/engine.h"
 
 namespace lathe::app {
@@ -19,8 +20,15 @@ engine::Result<engine::OrderedJson> read_tools(RequestFields& body, std::string_
 /// and warnings, which are recorded in `body`.
 void check_function(const engine::Json& function, RequestFields& body, const std::string& path);
 
-/// Reads "tool_choice": whether the model may call the request's tools. Calls by the model's own choice need a format that
-/// can be parsed; forced calls would need guided decoding and are refused. Errors are recorded in `body`.
-bool read_tool_choice(RequestFields& body, const engine::LoadedModel& model);
+/// Demands of "tool_choice", "parallel_tool_calls" and strict tools on the answer.
+struct ToolDemand {
+  bool may_call = false;        ///< the answer is read for calls
+  bool is_constrained = false;  ///< `calls` is a constraint of the answer: forced calls, allowed or strict tools
+  engine::CallDemand calls;
+};
+
+/// Reads "tool_choice" and "parallel_tool_calls". `tools`: those of the request in OpenAI's form, or null. Calls need a
+/// format that can be parsed. Errors are recorded in `body`.
+ToolDemand read_tool_choice(RequestFields& body, const engine::OrderedJson& tools, const engine::LoadedModel& model);
 
 }  // namespace lathe::app

@@ -127,6 +127,8 @@ asio::awaitable<ReadEnd> RequestReader::read_body() {
   } else if (slow) {
     refusal_ = {408, "the body did not arrive in time"};
     co_return ReadEnd::late;
+  } else if (error == beast::http::error::partial_message || error == beast::http::error::end_of_stream) {
+    refusal_ = {400, "the body ends before the length that its header says; the sending side was closed"};
   } else if (is_malformed(error)) {
     refusal_ = {400, "the body is malformed: " + error.message()};
   } else {

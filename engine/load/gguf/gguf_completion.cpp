@@ -110,7 +110,7 @@ void complete_qwen3_next(Json& config) {
   config.erase("num_nextn_predict_layers");
   if (config.contains("num_experts")) config["norm_topk_prob"] = true;
 }
-/// Heads of V are not those of a key head one after the other, but the first of every key head, then the second.
+/// As GgufFamily::tiles_value_heads.
 void complete_qwen3_5(Json& config) {
   complete_qwen3_next(config);
   config["linear_value_heads_tiled"] = true;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <unordered_set>
 
+#include "engine/base/normal_distribution.h"
 #include "engine/load/gguf/gguf_ends.h"
 #include "engine/load/gguf/gguf_families.h"
 
@@ -107,6 +109,8 @@ class ConfigMaker {
       }
       case Kind::layer_types: return read_layer_types(key, "sliding_attention");
       case Kind::recurrent: return read_layer_types(key, "linear_attention");
+      case Kind::rope_sections: return {};
+      case Kind::normal_quantiles: return read_quantiles(key);
       case Kind::kv_heads: return read_kv_heads(key);
       case Kind::router_score: return read_router_score(key);
       case Kind::rows: return read_rows(key);
@@ -139,6 +143,18 @@ class ConfigMaker {
     }
     place(key) = most;
     config_["layer_types"] = std::move(types);
+    return {};
+  }
+
+  Result<void> read_quantiles(const GgufKey& key) {
+    LATHE_TRY(const std::vector<float> quantiles, header_.numbers(path(key.gguf)));
+    if (quantiles.empty()) return key.is_required ? refuse("is missing", path(key.gguf)) : Result<void>();
+    Json probabilities = Json::array();
+    for (const float quantile : quantiles) {
+      if (std::isnan(quantile)) return refuse("has an element that is not a number", path(key.gguf));
+      probabilities.push_back(normal_probability(quantile));
+    }
+    place(key) = std::move(probabilities);
     return {};
   }
 

@@ -74,9 +74,30 @@ Result<bool> has_mark(const GgufHeader& header, const GgufFamily& family) {
   return std::any_of(tensors.begin(), tensors.end(), [&](const GgufTensor& tensor) { return tensor.name == family.marker; });
 }
 
+/// Kinds of GGUF files that hold no model, by general.type, and the advice for the user.
+struct OtherGgufType {
+  std::string_view name, advice;
+};
+constexpr std::array kOtherGgufTypes = {
+    OtherGgufType{"adapter", "this is an adapter (LoRA), not a model; merge it into its base model, and open that"},
+    OtherGgufType{"imatrix", "this is an importance matrix, not a model; open the model's own file"},
+    OtherGgufType{"mmproj", "this is the vision or audio part of a model; open the file of its text part"},
+};
+
+Result<void> check_type(const GgufHeader& header) {
+  constexpr std::string_view kKey = "general.type";
+  LATHE_TRY(const auto type, header.text(kKey));
+  for (const OtherGgufType& other : kOtherGgufTypes) {
+    if (type && *type == other.name)
+      return fail(ErrorCode::model_refused, std::string(other.advice), fmt::format("{}: {}", header.file(), kKey));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<const GgufFamily*> family_of(const GgufHeader& header) {
+  LATHE_TRY_VOID(check_type(header));
   constexpr std::string_view kKey = "general.architecture";
   const std::string where = fmt::format("{}: {}", header.file(), kKey);
   LATHE_TRY(const auto name, header.text(kKey));
@@ -133,7 +154,8 @@ std::span<const GgufKey> common_gguf_keys() { return kCommonKeys; }
 FamilyName family_name_of(const GgufFamily& family, std::string_view tensor) {
   constexpr std::string_view kBlock = "blk.";
   if (const GgufName* name = find_name(family.ends, kUsualEnds, tensor)) {
-    return {.name = fmt::format("{}{}", name->other, tensor.substr(name->gguf.size()))};
+    return {.name = fmt::format("{}{}", name->other, tensor.substr(name->gguf.size())),
+            .is_of_experts = name->other.find("{}") != name->other.npos};
   }
   const std::size_t dot = tensor.starts_with(kBlock) ? tensor.find('.', kBlock.size()) : tensor.npos;
   if (dot == tensor.npos) return {.name = std::string(tensor)};

@@ -20,18 +20,20 @@ namespace lathe::engine {
 /// A metadata key and the config.json key with the same meaning.
 struct GgufKey {
   enum class Kind : std::uint8_t {
-    whole,           ///< an integer
-    number,          ///< any number
-    flag,            ///< true or false
-    layer_types,     ///< a list with true for each sliding-window layer
-    recurrent,       ///< a list with true for each recurrent layer
-    kv_heads,        ///< a list of KV heads, with 0 for each layer of short convolution: layer_types as well
-    has_tensor,      ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
-    rows,            ///< the row count of the tensor of that name
-    router_score,    ///< how router logits become scores: a number in GGUF, a name in config.json
-    layers_without,  ///< the list of layers without the tensor of that name
-    by_layer,        ///< an integer, or a list with one for each layer, which replaces that of the keys of all families
-    first_number     ///< the first number of the tensor of that name, in f32
+    whole,             ///< an integer
+    number,            ///< any number
+    flag,              ///< true or false
+    layer_types,       ///< a list with true for each sliding-window layer
+    recurrent,         ///< a list with true for each recurrent layer
+    rope_sections,     ///< a list of pairs by kind of position, which mean nothing to text: written, not read
+    kv_heads,          ///< a list of KV heads, with 0 for each layer of short convolution: layer_types as well
+    has_tensor,        ///< true if the tensor of that name exists, or the tensor of another row with this config.json key
+    rows,              ///< the row count of the tensor of that name
+    router_score,      ///< how router logits become scores: a number in GGUF, a name in config.json
+    layers_without,    ///< the list of layers without the tensor of that name
+    by_layer,          ///< an integer, or a list with one for each layer, which replaces that of the keys of all families
+    normal_quantiles,  ///< a list of f32, of which config.json has the probabilities of a normal distribution
+    first_number       ///< the first number of the tensor of that name, in f32
   };
   std::string_view gguf;    ///< without the prefix "<family>."; or a tensor name
   std::string_view config;  ///< a dot leads into an object
@@ -73,6 +75,8 @@ struct GgufFamily {
   bool partial_rotary = false;               ///< RoPE may rotate only a part of each head
   bool is_plain = false;                     ///< matrices are [outputs, inputs], rows of Q before those of K and V
   bool splits_qkv = false;                   ///< Q, K and V are separate; the family's own files fuse them
+  bool repeats_shared_kv = false;            ///< layers that use the K and V of others have matrices of their own, unused
+  bool tiles_value_heads = false;            ///< heads of V are tiled (DeltaNetConfig::is_tiled)
   bool parts_experts = false;                ///< expert tensors have Lathe's names; the family's own files have stacks
   std::span<const GgufKey> keys{};           ///< in addition to the keys of all families
   std::span<const GgufName> names{};         ///< layer tensors with unusual names

@@ -62,6 +62,21 @@ inline constexpr std::array kGemma4MoeKeys = joined(
     kGemma4Keys, std::array{GgufKey{"expert_count", "num_experts", GgufKey::Kind::whole, true},
                             GgufKey{"expert_used_count", "top_k_experts", GgufKey::Kind::whole, true},
                             GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true}});
+/// The width of the learned residuals is that of their matrices.
+inline constexpr std::array kGemma3nKeys = {
+    kRmsEps,
+    kWindow,
+    GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types, true},
+    GgufKey{"feed_forward_length", "intermediate_size", GgufKey::Kind::by_layer, true},
+    GgufKey{"activation_sparsity_scale", "activation_sparsity_pattern", GgufKey::Kind::normal_quantiles, true},
+    GgufKey{"attention.shared_kv_layers", "num_kv_shared_layers", GgufKey::Kind::whole, true},
+    GgufKey{"altup.active_idx", "altup_active_idx"},
+    GgufKey{"altup.num_inputs", "altup_num_inputs"},
+    GgufKey{"rope.freq_base_swa", "rope_local_base_freq", GgufKey::Kind::number},
+    GgufKey{"final_logit_softcapping", "final_logit_softcapping", GgufKey::Kind::number},
+    GgufKey{"embedding_length_per_layer_input", "hidden_size_per_layer_input", GgufKey::Kind::whole, true},
+    GgufKey{"per_layer_token_embd.weight", "vocab_size_per_layer_input", GgufKey::Kind::rows, true},
+    GgufKey{"blk.0.laurel_l.weight", "laurel_rank", GgufKey::Kind::rows, true}};
 inline constexpr std::array kExaone4Keys = {
     kRmsEps, kWindow, GgufKey{"attention.sliding_window_pattern", "layer_types", GgufKey::Kind::layer_types}};
 inline constexpr std::array kGraniteKeys = {kRmsEps,
@@ -125,7 +140,10 @@ inline constexpr std::array kSharedExpertKeys = {
 inline constexpr std::array kQwen3NextKeys = joined(kDeltaNetKeys, kSharedExpertKeys);
 /// All layers have experts, so that files have no size of other MLPs.
 inline constexpr std::array kNoMlpKey = {GgufKey{"feed_forward_length", "intermediate_size"}};
-inline constexpr std::array kQwen35MoeKeys = joined(kQwen3NextKeys, kNoMlpKey);
+inline constexpr std::array kRopeSectionsKey = {
+    GgufKey{"rope.dimension_sections", "rope_parameters.mrope_section", GgufKey::Kind::rope_sections}};
+inline constexpr std::array kQwen35Keys = joined(kDeltaNetKeys, kRopeSectionsKey);
+inline constexpr std::array kQwen35MoeKeys = joined(joined(kQwen3NextKeys, kNoMlpKey), kRopeSectionsKey);
 inline constexpr std::array kLfm2Keys = {
     GgufKey{"attention.layer_norm_rms_epsilon", "norm_eps", GgufKey::Kind::number, true},
     GgufKey{"attention.head_count_kv", "num_key_value_heads", GgufKey::Kind::kv_heads, true},
@@ -135,6 +153,7 @@ inline constexpr std::array kLfm2ExpertKeys = {
     GgufKey{"expert_used_count", "num_experts_per_tok", GgufKey::Kind::whole, true},
     GgufKey{"expert_feed_forward_length", "moe_intermediate_size", GgufKey::Kind::whole, true},
     GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
+    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
     GgufKey{"leading_dense_block_count", "num_dense_layers", GgufKey::Kind::whole, true}};
 inline constexpr std::array kLfm2MoeKeys = joined(kLfm2Keys, kLfm2ExpertKeys);
 inline constexpr std::array kPhiMoeKeys = {
@@ -183,10 +202,14 @@ inline constexpr std::array kDeepseekKeys = joined(kDeepseekDenseKeys, kDeepseek
 inline constexpr GgufKey kLeadingDense{"leading_dense_block_count", "first_k_dense_replace"};
 inline constexpr GgufKey kNextLayers{"nextn_predict_layers", "num_nextn_predict_layers"};
 inline constexpr GgufKey kHasQueryBias{"blk.0.attn_q.bias", "attention_bias", GgufKey::Kind::has_tensor};
+/// The width of the shared experts together, which the families' readers know from the other keys.
+inline constexpr GgufKey kSharedWidth{"expert_shared_feed_forward_length", "shared_expert_intermediate_size"};
 constexpr GgufKey whole_key(std::string_view gguf, std::string_view config) {
   return {gguf, config, GgufKey::Kind::whole, true};
 }
-inline constexpr std::array kOlmoKeys = {GgufKey{"attention.clamp_kqv", "clip_qkv", GgufKey::Kind::number}};
+/// The epsilon is that of all models of the family; other readers require it.
+inline constexpr std::array kOlmoKeys = {GgufKey{"attention.layer_norm_epsilon", "layer_norm_eps", GgufKey::Kind::number},
+                                         GgufKey{"attention.clamp_kqv", "clip_qkv", GgufKey::Kind::number}};
 inline constexpr std::array kOlmoeKeys = {kRmsEps, kHasQueryBias, whole_key("expert_count", "num_experts"),
                                           whole_key("expert_used_count", "num_experts_per_tok")};
 inline constexpr std::array kGlm4MoeOwnKeys = {kRmsEps, kHasQueryBias,
@@ -205,6 +228,8 @@ inline constexpr std::array kExaoneMoeKeys = {
     whole_key("expert_used_count", "num_experts_per_tok"),
     whole_key("expert_feed_forward_length", "moe_intermediate_size"),
     GgufKey{"expert_shared_count", "num_shared_experts"},
+    kSharedWidth,
+    GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score},
     GgufKey{"expert_group_count", "n_group"},
     GgufKey{"expert_group_used_count", "topk_group"},
     GgufKey{"expert_weights_scale", "routed_scaling_factor", GgufKey::Kind::number},
@@ -214,7 +239,8 @@ inline constexpr std::array kMiniMaxM2Keys = {kRmsEps, whole_key("expert_count",
                                               whole_key("expert_feed_forward_length", "intermediate_size"),
                                               GgufKey{"expert_gating_func", "scoring_func", GgufKey::Kind::router_score}};
 inline constexpr std::array kMistral4OwnKeys = {
-    GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", GgufKey::Kind::number}};
+    GgufKey{"attention.temperature_scale", "rope_parameters.llama_4_scaling_beta", GgufKey::Kind::number},
+    GgufKey{"attention.temperature_length", "rope_parameters.original_max_position_embeddings"}};
 inline constexpr std::array kMistral4Keys = joined(kMistral4OwnKeys, kDeepseekKeys);
 inline constexpr std::array kErnieKeys = {kRmsEps, GgufKey{"blk.0.attn_q.bias", "use_bias", GgufKey::Kind::has_tensor}};
 inline constexpr std::array kErnieMoeKeys = {kRmsEps,
@@ -222,6 +248,7 @@ inline constexpr std::array kErnieMoeKeys = {kRmsEps,
                                              whole_key("expert_used_count", "moe_k"),
                                              whole_key("expert_feed_forward_length", "moe_intermediate_size"),
                                              whole_key("expert_shared_count", "moe_num_shared_experts"),
+                                             kSharedWidth,
                                              GgufKey{"leading_dense_block_count", "moe_layer_start_index"},
                                              GgufKey{"interleave_moe_layer_step", "moe_layer_interval"}};
 inline constexpr std::array kHunyuanKeys = {kRmsEps, kHasQueryBias};
@@ -230,7 +257,8 @@ inline constexpr std::array kHunyuanMoeKeys = {kRmsEps,
                                                whole_key("expert_count", "num_experts"),
                                                whole_key("expert_used_count", "moe_topk"),
                                                GgufKey{"expert_feed_forward_length", "moe_intermediate_size"},
-                                               GgufKey{"expert_shared_count", "num_shared_expert"}};
+                                               GgufKey{"expert_shared_count", "num_shared_expert"},
+                                               kSharedWidth};
 inline constexpr std::array kNemotronKeys = {layer_eps("norm_eps")};
 inline constexpr std::array kAfmoeKeys = {kRmsEps,
                                           kWindow,

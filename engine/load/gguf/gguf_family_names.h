@@ -68,6 +68,23 @@ inline constexpr std::array kGemma4Ends = {
     GgufName{"per_layer_proj_norm.", "model.per_layer_projection_norm."},
 };
 
+inline constexpr std::array kAltUpNames = {
+    GgufName{"altup_correct_coef.", "altup.correction_coefs."},
+    GgufName{"altup_correct_scale.weight", "altup.correct_output_scale"},
+    GgufName{"altup_predict_coef.", "altup.prediction_coefs."},
+    GgufName{"altup_router.", "altup.modality_router."},
+    GgufName{"altup_router_norm.", "altup.router_norm."},
+    GgufName{"laurel_l.", "laurel.linear_left."},
+    GgufName{"laurel_r.", "laurel.linear_right."},
+    GgufName{"laurel_post_norm.", "laurel.post_laurel_norm."},
+};
+inline constexpr auto kGemma3nNames = joined(kGemma4Names, kAltUpNames);
+inline constexpr auto kGemma3nEnds =
+    joined(kGemma4Ends, std::array{
+                            GgufName{"altup_proj.", "model.altup_projections.{}."},
+                            GgufName{"altup_unembd_proj.", "model.altup_unembed_projections.{}."},
+                        });
+
 inline constexpr std::array kGlm4Names = {
     GgufName{"post_attention_norm.", "post_self_attn_layernorm."},
     GgufName{"post_ffw_norm.", "post_mlp_layernorm."},

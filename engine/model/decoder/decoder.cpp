@@ -110,10 +110,13 @@ WeightImage Decoder::image() {
   return static_cast<std::int64_t>(n_bytes) == weight_bytes() ? image : WeightImage();
 }
 
-void Decoder::make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const {
+void Decoder::gather_states(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const {
   backend.gather_rows(step.last, step.residual, input.logit_rows);
   if (config_.has_final_norm) backend.norm(step.last_normed, step.last, final_norm_.view());
-  const TensorView& hidden = config_.has_final_norm ? step.last_normed : step.last;
+}
+
+void Decoder::make_logits(kernels::Backend& backend, const StepBuffers& step) const {
+  const TensorView& hidden = states_in(step);
   if (embedding_out_) embedding_out_->forward(backend, step.projected, hidden);
   head_->forward(backend, step.logits, embedding_out_ ? step.projected : hidden);
   if (config_.logit_multiplier != 1) backend.scale(step.logits, static_cast<float>(config_.logit_multiplier));
@@ -144,7 +147,16 @@ void Decoder::run_layers(kernels::Backend& backend, const ModelInput& input, con
 void Decoder::forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                       const StepBuffers& step) const {
   run_layers(backend, input, cache, step);
-  if (!input.logit_rows.empty()) make_logits(backend, input, step);
+  if (input.logit_rows.empty()) return;
+  gather_states(backend, input, step);
+  make_logits(backend, step);
+}
+
+TensorView Decoder::last_states(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
+                                const StepBuffers& step) const {
+  run_layers(backend, input, cache, step);
+  gather_states(backend, input, step);
+  return states_in(step);
 }
 
 TensorView Decoder::hidden(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,

@@ -43,6 +43,12 @@ class Decoder {
   /// The buffers that accept() fills. Empty if the backend keeps packed matrices in a form of its own.
   WeightImage image();
 
+  /// Computes the rows of a step. Returns the hidden states [R, H] after the final norm of the rows with logits, in the
+  /// buffers of the step. Requires: there are such rows.
+  kernels::TensorView last_states(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
+                                  const StepBuffers& step) const;
+  /// Computes step.logits from the states that last_states() has left. Requires: the model has a head.
+  void make_logits(kernels::Backend& backend, const StepBuffers& step) const;
   /// Computes the rows of a step and leaves their logits in step.logits. Requires: the model has a head.
   void forward(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache, const StepBuffers& step) const;
   /// Computes the rows of a step. Returns their hidden states [M, H] after the final norm, in the buffers of the step.
@@ -62,7 +68,10 @@ class Decoder {
   /// Leaves the residual stream after the last layer in step.residual.
   void run_layers(kernels::Backend& backend, const ModelInput& input, const LayerCache& cache,
                   const StepBuffers& step) const;
-  void make_logits(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
+  void gather_states(kernels::Backend& backend, const ModelInput& input, const StepBuffers& step) const;
+  const kernels::TensorView& states_in(const StepBuffers& step) const {
+    return config_.has_final_norm ? step.last_normed : step.last;
+  }
 
   ModelConfig config_;
   WeightStorage storage_;

@@ -75,7 +75,7 @@ std::array<BufferPart, 34> parts_of(const ModelConfig& config, std::int64_t max_
        {&StepBuffers::last, max_logit_rows, config.hidden_size},
        {&StepBuffers::last_normed, max_logit_rows, config.hidden_size},
        {&StepBuffers::projected, max_logit_rows, projected},
-       {&StepBuffers::logits, max_logit_rows, config.vocab_size}}};
+       {&StepBuffers::logits, max_logit_rows, config.has_head ? config.vocab_size : 0}}};
 }
 
 /// Each part begins on a cache line, relative to the memory that it is in.

@@ -53,7 +53,7 @@ struct StepBuffers {
   kernels::TensorView last;           ///< [R, H], rows of the residual stream that need logits
   kernels::TensorView last_normed;    ///< [R, H]
   kernels::TensorView projected;      ///< [R, E], input of the head if projected back to the embedding size E
-  kernels::TensorView logits;         ///< [R, V]
+  kernels::TensorView logits;         ///< [R, V]; without a head of width 0
 };
 
 /// Owns: the memory of the views of StepBuffers, buffers of the backend and an array of the host.

@@ -2,8 +2,8 @@
 #include "engine/model/layers/mlp.h"
 
 #include <cmath>
-#include <numbers>
 
+#include "engine/base/normal_distribution.h"
 #include "engine/model/layers/host_activation.h"
 #include "engine/model/layers/prepared_rows.h"
 
@@ -16,17 +16,6 @@ LinearShape up_shape(const ModelConfig& config, const MlpShape& shape) {
 }
 LinearShape down_shape(const ModelConfig& config, const MlpShape& shape) {
   return {config.hidden_size, shape.inner, shape.bias};
-}
-
-/// The number below which a normally distributed one is with probability p, by bisection. Requires: 0 < p < 1.
-double normal_quantile(double p) {
-  constexpr double kFar = 40;  // standard deviations
-  double low = -kFar, high = kFar;
-  for (int i = 0; i < 100; ++i) {
-    const double middle = (low + high) / 2;
-    (std::erfc(-middle / std::numbers::sqrt2) / 2 < p ? low : high) = middle;
-  }
-  return low;
 }
 
 /// gate = act(max(0, gate - mean - cutoff * deviation)) * up.

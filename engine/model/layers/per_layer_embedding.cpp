@@ -22,6 +22,9 @@ const StoredType& table_type(const WeightStorage& storage) {
 PerLayerEmbedding::PerLayerEmbedding(const WeightStorage& storage, const ModelConfig& config)
     : proj_(storage.of_layer(0).floating, {config.n_layers * config.per_layer.size, config.hidden_size, false}),
       norm_(config.norm, config.per_layer.size) {
+  // The factor has the type that the model computes in, whatever the files store.
+  const kernels::Dtype factor_type = table_type(storage).dtype ? storage.dtype : kernels::Dtype::f32;
+  factor_ = rounded_multiplier(std::sqrt(static_cast<double>(config.per_layer.size)), factor_type);
   table_ = TokenTable(table_type(storage), config.per_layer.vocab_size, config.n_layers * config.per_layer.size);
 }
 
@@ -36,15 +39,14 @@ bool PerLayerEmbedding::accept(kernels::Backend& backend, WeightRole role, const
 
 void PerLayerEmbedding::forward(kernels::Backend& backend, const ModelConfig& config,
                                 std::span<const std::int32_t> token_ids, const StepBuffers& step) const {
-  const auto size = static_cast<double>(config.per_layer.size), hidden = static_cast<double>(config.hidden_size);
-  const float factor = rounded_multiplier(std::sqrt(size), table_.type().dtype.value_or(kernels::Dtype::f32));
+  const auto hidden = static_cast<double>(config.hidden_size);
   const TensorView& inputs = step.token_inputs;
   backend.parallel_for(inputs.dim(0), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       float* const to = inputs.row<float>(row);
       const std::int32_t id = token_ids[static_cast<std::size_t>(row)];
       table_.read_row(id < table_.n_rows() ? id : 0, to);  // tokens of images and sound have no row of their own
-      for (std::int64_t i = 0; i < inputs.dim(1); ++i) to[i] *= factor;
+      for (std::int64_t i = 0; i < inputs.dim(1); ++i) to[i] *= factor_;
     }
   });
   proj_.forward(backend, step.token_proj, step.residual);

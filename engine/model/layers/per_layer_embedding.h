@@ -33,6 +33,7 @@ class PerLayerEmbedding {
                const StepBuffers& step) const;
 
  private:
+  float factor_ = 1;  ///< of the rows of the table
   TokenTable table_;
   Linear proj_;
   NormLayer norm_;

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sample/grammar/json_rules.h"
 
-#include "engine/sample/grammar/character_spelling.h"
+#include "engine/sample/grammar/free_text.h"
 #include "engine/sample/grammar/regex_rules.h"
 
 namespace lathe::engine::grammar {
+namespace {
 
-JsonRules::JsonRules(GrammarBuilder& builder, Blanks blanks) : builder_(&builder), blanks_(std::move(blanks)) {}
+const CodePointSet& all_characters() {
+  static const CodePointSet set = CodePointSet{{kFirstSurrogate, kLastSurrogate}}.complement();
+  return set;
+}
+
+}  // namespace
+
+JsonRules::JsonRules(GrammarBuilder& builder, Blanks blanks, JsonStyle style)
+    : builder_(&builder), blanks_(std::move(blanks)), style_(std::move(style)) {}
 
 RuleId JsonRules::made(RuleId& rule, void (JsonRules::*fill)(RuleId)) {
   if (rule >= 0) return rule;
@@ -66,6 +75,13 @@ NodeId JsonRules::append_colon(NodeId from) { return append_separator(from, ':')
 // ---- strings and numbers
 
 void JsonRules::fill_characters(NodeId from, NodeId to) {
+  if (style_.strings == JsonStyle::Strings::plain) {
+    // A spelled end begins with "<", which a text of limited length then leaves out.
+    const CodePointSet spelled = style_.closes_by_token() ? CodePointSet{} : CodePointSet{{'<', '<'}};
+    return builder_->append_to(from, all_characters().without(spelled), to);
+  }
+  if (style_.strings == JsonStyle::Strings::escaped_once)
+    return append_characters(*builder_, from, all_characters(), to, Spelling::json);
   builder_->append_to(from, json_plain_characters(), to);
   const NodeId escape = builder_->append(from, "\\");
   for (const char c : std::string_view("\"\\/bfnrt")) {
@@ -93,10 +109,34 @@ RuleId JsonRules::make_character() {
   return rule;
 }
 
+RuleId JsonRules::make_some_characters() {
+  const RuleId rule = make_character();
+  if (style_.strings != JsonStyle::Strings::plain || style_.closes_by_token()) return rule;
+  const CodePointSet others = all_characters().without({{'/', '/'}, {'<', '<'}});
+  builder_->append_to(builder_->append(builder_->rule(rule).start, "<"), others, builder_->rule(rule).final);
+  return rule;
+}
+
+NodeId JsonRules::append_rest_of_string(NodeId from) {
+  if (style_.strings == JsonStyle::Strings::plain && !style_.closes_by_token()) {
+    // The first end is the end, with the line break that belongs to it or not: then the text goes nowhere.
+    const std::size_t mark = style_.close.find_first_not_of('\n');
+    std::vector<std::string> ends = {style_.close};
+    if (mark > 0) ends.push_back(style_.close.substr(mark));
+    const FreeText text = add_free_text(*builder_, ends);
+    if (builder_->failed()) return from;
+    builder_->add_empty(from, text.start);
+    return text.behind.front();
+  }
+  const NodeId loop = builder_->add_node();
+  builder_->add_empty(from, loop);
+  fill_characters(loop, loop);
+  return builder_->append(loop, style_.close);
+}
+
 void JsonRules::fill_string(RuleId rule) {
-  const NodeId inside = builder_->append(builder_->rule(rule).start, "\"");
-  fill_characters(inside, inside);
-  builder_->add_bytes(inside, '"', '"', builder_->rule(rule).final);
+  const NodeId inside = builder_->append(builder_->rule(rule).start, style_.open);
+  builder_->add_empty(append_rest_of_string(inside), builder_->rule(rule).final);
 }
 
 NodeId JsonRules::append_digits(NodeId from, std::int32_t most) {
@@ -161,10 +201,17 @@ void JsonRules::fill_array(RuleId rule) {
   builder_->add_bytes(open, ']', ']', builder_->rule(rule).final);
 }
 
+NodeId JsonRules::append_name(NodeId from, const std::string& name) {
+  const bool is_plain = !name.empty() && name.find_first_not_of(kPlainNameCharacters) == name.npos;
+  if (style_.bare_names && is_plain) return builder_->append(from, name);
+  from = append_text(*builder_, builder_->append(from, style_.open), name, spelling());
+  return builder_->append(from, style_.close);
+}
+
 NodeId JsonRules::append_constant(NodeId from, const OrderedJson& value) {
   const auto append_string = [&](NodeId at, const std::string& text) {
-    at = append_text(*builder_, builder_->append(at, "\""), text, Spelling::json);
-    return builder_->append(at, "\"");
+    at = append_text(*builder_, builder_->append(at, style_.open), text, spelling());
+    return builder_->append(at, style_.close);
   };
   if (value.is_string()) return append_string(from, value.get<std::string>());
   if (!value.is_structured()) return builder_->append(from, dump_json(value));
@@ -174,7 +221,7 @@ NodeId JsonRules::append_constant(NodeId from, const OrderedJson& value) {
   for (const auto& [name, part] : value.items()) {
     if (!is_first) from = append_comma(from);
     is_first = false;
-    if (value.is_object()) from = append_colon(append_string(from, name));
+    if (value.is_object()) from = append_colon(append_name(from, name));
     from = append_constant(from, part);
   }
   return append_close(from, value.is_array() ? ']' : '}');

@@ -23,6 +23,8 @@ Matcher::Matcher(const Matcher& other) : Matcher(other.automaton_, other.parts_)
 }
 
 bool Matcher::accept(std::int32_t token) {
+  // Where a grammar asks for a token, the token is no text.
+  if (parts_.vocabulary->has_own_bytes(token) && accept_bytes(bytes_of_token(token))) return true;
   const std::string_view bytes = parts_.vocabulary->text_of(token);
   return !bytes.empty() && accept_bytes(bytes);
 }

@@ -34,17 +34,32 @@ const CodePointSet& name_characters() {
   return set;
 }
 
+/// Characters of such names where they have no quotes.
+const CodePointSet& bare_characters() {
+  static const CodePointSet set{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+  return set;
+}
+
 /// Appends names, with their quotes, that are none of `taken`: a trie of these that is left before one of them ends.
-NodeId append_other_name(GrammarBuilder& builder, NodeId from, const std::vector<std::string>& taken) {
+NodeId append_other_name(const JsonRules& json, NodeId from, const std::vector<std::string>& taken) {
+  GrammarBuilder& builder = json.builder();
+  const bool is_bare = json.style().bare_names;
+  const CodePointSet& characters = is_bare ? bare_characters() : name_characters();
   struct Branch {
     std::map<char32_t, std::size_t> next;
     NodeId node = 0;
     bool is_taken = false;
   };
   std::vector<Branch> trie(1);
-  trie[0].node = builder.append(from, "\"");
+  trie[0].node = is_bare ? from : builder.append(from, json.style().open);
+  trie[0].is_taken = is_bare;
   const NodeId rest = builder.add_node(), end = builder.add_node();
+  const auto end_at = [&](NodeId node) {
+    builder.add_empty(is_bare ? node : builder.append(node, json.style().close), end);
+  };
   for (const std::string& name : taken) {
+    const bool is_quoted = is_bare && name.find_first_not_of(kPlainNameCharacters) != name.npos;
+    if (is_quoted) continue;
     std::size_t at = 0;
     for (std::size_t i = 0; i < name.size() && !builder.failed();) {
       const Utf8Step step = read_utf8(name, i);
@@ -61,11 +76,11 @@ NodeId append_other_name(GrammarBuilder& builder, NodeId from, const std::vector
       followed.add(code, code);
       append_characters(builder, branch.node, {{code, code}}, trie[next].node, Spelling::json);
     }
-    append_characters(builder, branch.node, name_characters().without(followed), rest, Spelling::json);
-    if (!branch.is_taken) builder.add_bytes(branch.node, '"', '"', end);
+    append_characters(builder, branch.node, characters.without(followed), rest, Spelling::json);
+    if (!branch.is_taken) end_at(branch.node);
   }
-  append_characters(builder, rest, name_characters(), rest, Spelling::json);
-  builder.add_bytes(rest, '"', '"', end);
+  append_characters(builder, rest, characters, rest, Spelling::json);
+  end_at(rest);
   return end;
 }
 
@@ -122,7 +137,7 @@ class MemberReader {
     const RuleId value = rules_.rule_of(schema, path);
     if (builder.failed()) return;
     const RuleId rule = builder.make_rule();
-    const NodeId behind = rules_.json().append_constant(builder.rule(rule).start, name);
+    const NodeId behind = rules_.json().append_name(builder.rule(rule).start, name);
     builder.add_rule(rules_.json().append_colon(behind), value, builder.rule(rule).final);
     out.named.push_back({.name = name, .rule = rule, .is_required = required_.contains(name)});
   }
@@ -188,8 +203,9 @@ class MemberReader {
     GrammarBuilder& builder = rules_.builder();
     if (schema_.contains("propertyNames"))
       rules_.refuse("propertyNames next to patternProperties is not enforced", path_ + ".propertyNames");
-    const NodeId inside = builder.append(from, "\"");
-    return builder.append(append_pattern(builder, inside, pattern, {}, Spelling::json), "\"");
+    const JsonRules& json = rules_.json();
+    const NodeId inside = builder.append(from, json.style().open);
+    return builder.append(append_pattern(builder, inside, pattern, {}, json.spelling()), json.style().close);
   }
 
   NodeId append_free_name(const ObjectMembers& out, NodeId from) {
@@ -202,7 +218,7 @@ class MemberReader {
     }
     std::vector<std::string> taken;
     for (const Member& member : out.named) taken.push_back(member.name);
-    return append_other_name(rules_.builder(), from, taken);
+    return append_other_name(rules_.json(), from, taken);
   }
 
   SchemaRules& rules_;

@@ -73,9 +73,11 @@ std::int32_t SchemaRules::count(const OrderedJson& schema, const char* keyword, 
   return static_cast<std::int32_t>(number);
 }
 
+RuleId SchemaRules::any_value() { return json_->style().only_strings ? json_->string() : json_->value(); }
+
 RuleId SchemaRules::rule_of(const OrderedJson& schema, const std::string& path) {
   if (builder_->failed()) return 0;
-  if (schema == true) return json_->value();
+  if (schema == true) return any_value();
   if (schema == false) return builder_->make_rule();  // without any text
   if (!schema.is_object()) {
     refuse(fmt::format("must be a schema: an object, true or false, got {}", shown(schema)), path);
@@ -254,6 +256,7 @@ void SchemaRules::add_constants(RuleId rule, const OrderedJson& schema, const st
   const OrderedJson values = has_const ? OrderedJson::array({schema["const"]}) : schema["enum"];
   if (!values.is_array() || values.empty()) return refuse("must be a list of values", path + ".enum");
   for (std::size_t i = 0; i < values.size() && !builder_->failed(); ++i) {
+    if (json_->style().only_strings && !values[i].is_string()) continue;
     const auto holds = constant_holds(values[i], schema);
     if (!holds) return refuse(holds.error().message, path + "." + holds.error().where);
     if (!*holds) continue;
@@ -268,9 +271,10 @@ void SchemaRules::add_types(RuleId rule, const OrderedJson& schema, const std::s
   auto types = types_of(schema);
   if (!types) return refuse(types.error().message, path + "." + types.error().where);
   const bool is_free = types->empty() && !schema.contains("type");
-  if (is_free) return builder_->add_rule(builder_->rule(rule).start, json_->value(), builder_->rule(rule).final);
+  if (is_free) return builder_->add_rule(builder_->rule(rule).start, any_value(), builder_->rule(rule).final);
   if (schema.value("nullable", OrderedJson(false)) == true) types->emplace_back("null");
   for (const std::string& type : *types) {
+    if (json_->style().only_strings && type != "string") continue;
     const RuleId made = rule_of_type(type, schema, path);
     if (builder_->failed()) return;
     builder_->add_rule(builder_->rule(rule).start, made, builder_->rule(rule).final);

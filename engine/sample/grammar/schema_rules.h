@@ -32,6 +32,7 @@ class SchemaRules {
   static const OrderedJson* find(const OrderedJson& schema, const char* keyword);
 
  private:
+  RuleId any_value();
   RuleId new_rule_of(const OrderedJson& schema, const std::string& path);
   void check_keywords(const OrderedJson& schema, const std::string& path);
   RuleId rule_of_reference(const std::string& reference, const std::string& path);

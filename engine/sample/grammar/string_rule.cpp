@@ -85,17 +85,13 @@ TextPattern text_pattern(SchemaRules& rules, const OrderedJson& schema, const st
 
 void append_length(SchemaRules& rules, RuleId rule, LengthRange length) {
   GrammarBuilder& builder = rules.builder();
-  const NodeId inside = builder.append(builder.rule(rule).start, "\"");
-  NodeId end = inside;
-  const RuleId character = rules.json().make_character();
-  end = builder.append_rule(inside, builder.make_counted(character, length.min, length.max < 0 ? length.min : length.max));
-  if (length.max < 0) {
-    const NodeId loop = builder.add_node();
-    builder.add_empty(end, loop);
-    builder.add_rule(loop, rules.json().make_character(), loop);
-    end = loop;
-  }
-  builder.add_bytes(end, '"', '"', builder.rule(rule).final);
+  JsonRules& json = rules.json();
+  const NodeId inside = builder.append(builder.rule(rule).start, json.style().open);
+  const RuleId character = length.max < 0 ? json.make_some_characters() : json.make_character();
+  NodeId end =
+      builder.append_rule(inside, builder.make_counted(character, length.min, length.max < 0 ? length.min : length.max));
+  end = length.max < 0 ? json.append_rest_of_string(end) : builder.append(end, json.style().close);
+  builder.add_empty(end, builder.rule(rule).final);
 }
 
 }  // namespace
@@ -117,9 +113,10 @@ RuleId string_rule(SchemaRules& rules, const OrderedJson& schema, const std::str
     rules.refuse(tree.error().message, pattern.path);
     return rule;
   }
-  const NodeId inside = builder.append(builder.rule(rule).start, "\"");
-  const NodeId end = append_pattern(builder, inside, pattern.text, length, Spelling::json);
-  builder.add_bytes(end, '"', '"', builder.rule(rule).final);
+  const JsonRules& json = rules.json();
+  const NodeId inside = builder.append(builder.rule(rule).start, json.style().open);
+  const NodeId end = append_pattern(builder, inside, pattern.text, length, json.spelling());
+  builder.add_empty(builder.append(end, json.style().close), builder.rule(rule).final);
   return rule;
 }
 

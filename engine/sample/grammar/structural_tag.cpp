@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <map>
 
 #include "engine/api/printable.h"
 #include "engine/sample/grammar/ebnf.h"
 #include "engine/sample/grammar/free_text.h"
 #include "engine/sample/grammar/regex_rules.h"
 #include "engine/sample/grammar/schema_rules.h"
+#include "engine/sample/grammar/vocabulary.h"
 
 namespace lathe::engine::grammar {
 namespace {
@@ -33,7 +35,11 @@ class TagReader {
                     [&] { return append_regex(builder_, from, text_of(format, "pattern", path), Spelling::plain); });
     else if (type == "grammar")
       end = at_path(path + ".grammar", [&] { return append_ebnf(builder_, from, text_of(format, "grammar", path)); });
-    else if (type == "any_text") end = append_any(from);
+    else if (type == "any_text") end = append_any(from, format, path);
+    else if (type == "token") end = builder_.append(from, token_of(format.value("token", OrderedJson()), path + ".token"));
+    else if (type == "optional") end = append_repeat(from, format, path, true, false);
+    else if (type == "star") end = append_repeat(from, format, path, true, true);
+    else if (type == "plus") end = append_repeat(from, format, path, false, true);
     else if (type == "sequence") end = append_sequence(from, list_of(format, "elements", path), path + ".elements");
     else if (type == "or") end = append_choice(from, list_of(format, "elements", path), path + ".elements");
     else if (type == "tag") end = append_tag(from, format, path);
@@ -41,8 +47,8 @@ class TagReader {
     else if (type == "tags_with_separator") end = append_separated(from, format, path);
     else
       builder_.refuse(
-          fmt::format("the format \"{}\" is not supported: const_string, json_schema, regex, grammar, any_text, sequence, "
-                      "or, tag, triggered_tags and tags_with_separator are",
+          fmt::format("the format \"{}\" is not supported: const_string, token, json_schema, regex, grammar, any_text, "
+                      "sequence, or, optional, star, plus, tag, triggered_tags and tags_with_separator are",
                       printable(type, 60)),
           path + ".type");
     --depth_;
@@ -91,13 +97,77 @@ class TagReader {
 
   NodeId append_schema(NodeId from, const OrderedJson& format, const char* name, const std::string& path) {
     if (!format.contains(name)) builder_.refuse("is missing", path + "." + name);
+    const std::string key = style_key(format, path);
     if (builder_.failed()) return from;
+    // Equal schemas of one style are one rule.
+    const auto [known, is_new] = schemas_.try_emplace(key + dump_json(format[name]), -1);
+    if (!is_new) return builder_.append_rule(from, known->second);
     roots_.push_back(format[name]);
-    return at_path(path + "." + name,
-                   [&] { return builder_.append_rule(from, SchemaRules(json_, roots_.back()).compile()); });
+    return at_path(path + "." + name, [&] {
+      known->second = SchemaRules(styled_.at(key), roots_.back()).compile();
+      return builder_.append_rule(from, known->second);
+    });
   }
 
-  NodeId append_any(NodeId from) {
+  /// The bytes of one token. Only its id is known here, not the tokenizer.
+  std::string token_of(const OrderedJson& id, const std::string& path) {
+    const bool is_id = id.is_number_integer() && id >= 0 && id < (1 << 21);
+    if (!is_id) builder_.refuse("must be the id of a token", path);
+    return is_id ? bytes_of_token(id.get<std::int32_t>()) : std::string();
+  }
+
+  /// The bytes of a list of texts and ids of tokens.
+  std::string bytes_of(const OrderedJson& format, const char* name, const std::string& path) {
+    std::string bytes;
+    for (const OrderedJson& part : format.value(name, OrderedJson::array()))
+      bytes += part.is_string() ? part.get<std::string>() : token_of(part, path + "." + name);
+    return bytes;
+  }
+
+  /// Makes the rules of a schema's style, which `styled_` has by the returned key.
+  std::string style_key(const OrderedJson& format, const std::string& path) {
+    const OrderedJson name = format.value("style", OrderedJson("json"));
+    JsonStyle style;
+    if (name == "python") {
+      style.strings = JsonStyle::Strings::escaped_once;
+    } else if (name == "text" || name == "quoted") {
+      style = {JsonStyle::Strings::plain, bytes_of(format, "open", path), bytes_of(format, "close", path), name == "quoted",
+               name == "text"};
+      if (style.close.empty()) builder_.refuse("must be a list that is not empty", path + ".close");
+    } else if (name != "json") {
+      builder_.refuse("must be \"json\", \"python\", \"text\" or \"quoted\"", path + ".style");
+    }
+    std::string key = dump_json(name) + style.open + style.close;
+    styled_.try_emplace(key, builder_, json_.blanks(), style);
+    return key;
+  }
+
+  NodeId append_repeat(NodeId from, const OrderedJson& format, const std::string& path, bool may_be_none, bool may_repeat) {
+    if (!format.contains("content")) builder_.refuse("is missing", path + ".content");
+    if (builder_.failed()) return from;
+    const NodeId start = builder_.add_node(), end = builder_.add_node();
+    builder_.add_empty(from, start);
+    const NodeId behind = append(start, format["content"], path + ".content");
+    builder_.add_empty(behind, end);
+    if (may_be_none) builder_.add_empty(start, end);
+    if (may_repeat) builder_.add_empty(behind, start);
+    return end;
+  }
+
+  NodeId append_any(NodeId from, const OrderedJson& format, const std::string& path) {
+    if (format.contains("excludes")) {
+      std::vector<std::string> excluded;
+      for (const OrderedJson& one : list_of(format, "excludes", path)) {
+        if (one.is_string()) excluded.push_back(one.get<std::string>());
+        else builder_.refuse("must be a list of strings", path + ".excludes");
+      }
+      const FreeText text = add_free_text(builder_, excluded);
+      if (builder_.failed()) return from;
+      const NodeId end = builder_.add_node();
+      builder_.add_empty(from, text.start);
+      finish_at(text, end);
+      return end;
+    }
     const NodeId loop = builder_.add_node();
     builder_.add_empty(from, loop);
     builder_.append_to(loop, CodePointSet::all(), loop);
@@ -192,6 +262,8 @@ class TagReader {
   JsonRules& json_;
   GrammarBuilder& builder_;
   std::deque<OrderedJson> roots_;
+  std::map<std::string, JsonRules> styled_;
+  std::map<std::string, RuleId> schemas_;
   int depth_ = 0;
 };
 

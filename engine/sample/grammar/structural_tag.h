@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structural tags: texts in which some parts are free and others, between a beginning and an end, follow a schema.
-// Source: XGrammar, docs/tutorials/structural_tag.md: the older form (structures, triggers) and the newer (format).
+// Source: XGrammar, docs/tutorials/structural_tag.md: the older form (structures, triggers) and the newer (format), in which
+// a token is known by its id. Styles of schemas are those of the formats of tool calls: "python" literals, "text" up to
+// `close` without quotes, "quoted" strings between `open` and `close` in objects with bare names; both are lists of texts
+// and ids.
 #pragma once
 
 #include <string>

@@ -14,14 +14,27 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
                                   a.begin());
 }
 
+constexpr char kTokenByte = '\xFF';
+
 }  // namespace
 
-Vocabulary::Vocabulary(const Tokenizer& tokenizer, std::int64_t n_logits) : n_logits_(static_cast<std::size_t>(n_logits)) {
+std::string bytes_of_token(std::int32_t id) {
+  const auto digit = [&](int shift) { return static_cast<char>(id >> shift & 0x7F); };
+  return {kTokenByte, digit(14), digit(7), digit(0)};
+}
+
+Vocabulary::Vocabulary(const Tokenizer& tokenizer, std::int64_t n_logits, std::span<const std::int32_t> markers)
+    : n_logits_(static_cast<std::size_t>(n_logits)), has_own_(static_cast<std::size_t>(tokenizer.vocab_size())) {
+  for (const std::int32_t id : markers) has_own_[static_cast<std::size_t>(id)] = true;
   std::vector<std::pair<std::string, std::int32_t>> tokens;
   for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const auto at = static_cast<std::size_t>(id);
+    has_own_[at] = (has_own_[at] || tokenizer.is_special(id)) && at < (std::size_t{1} << 21) && at < n_logits_;
+    if (has_own_[at]) tokens.emplace_back(bytes_of_token(id), id);
     if (tokenizer.is_special(id)) continue;
     std::string text = tokenizer.decode_bytes(id, false);
-    if (!text.empty() && text.size() <= UINT16_MAX) tokens.emplace_back(std::move(text), id);
+    const bool is_text = !text.empty() && text.size() <= UINT16_MAX && text.find(kTokenByte) == text.npos;
+    if (is_text) tokens.emplace_back(std::move(text), id);
   }
   // As bytes, not as characters of a signed type.
   std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) {
@@ -32,7 +45,7 @@ Vocabulary::Vocabulary(const Tokenizer& tokenizer, std::int64_t n_logits) : n_lo
   });
   order_.assign(static_cast<std::size_t>(tokenizer.vocab_size()), -1);
   for (auto& [text, id] : tokens) {
-    order_[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(ids_.size());
+    if (text.front() != kTokenByte) order_[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(ids_.size());
     begins_.push_back(static_cast<std::uint32_t>(bytes_.size()));
     ids_.push_back(id);
     bytes_ += text;

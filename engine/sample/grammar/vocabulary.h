@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,11 +12,17 @@
 
 namespace lathe::engine::grammar {
 
-/// Tokens that add text are sorted by their bytes; control tokens and those without bytes are left out. Immutable.
+/// The bytes by which a grammar asks for one token, whatever its text. UTF-8 has no byte 0xFF, so no text has them.
+/// Requires: 0 <= id < 2^21.
+std::string bytes_of_token(std::int32_t id);
+
+/// Tokens sorted by their bytes. A token that adds text has the bytes of its text; a control token those of
+/// bytes_of_token(), and a marker both. Immutable.
 class Vocabulary {
  public:
-  /// `n_logits`: entries of a row of logits, at least the size of the tokenizer's vocabulary.
-  Vocabulary(const Tokenizer& tokenizer, std::int64_t n_logits);
+  /// `n_logits`: entries of a row of logits, at least the size of the tokenizer's vocabulary. `markers`: tokens with text
+  /// that grammars may ask for by their ids.
+  Vocabulary(const Tokenizer& tokenizer, std::int64_t n_logits, std::span<const std::int32_t> markers = {});
 
   /// A node of the trie, its children behind it up to `end`.
   struct Node {
@@ -36,8 +43,12 @@ class Vocabulary {
   std::string_view text(std::size_t token) const {
     return std::string_view(bytes_).substr(begins_[token], begins_[token + 1] - begins_[token]);
   }
-  /// Bytes of a token by its id; empty: it adds no text.
+  /// Bytes of a token's text by its id; empty: it adds no text.
   std::string_view text_of(std::int32_t id) const;
+  /// Whether a grammar may ask for the token by its id.
+  bool has_own_bytes(std::int32_t id) const {
+    return id >= 0 && static_cast<std::size_t>(id) < has_own_.size() && has_own_[static_cast<std::size_t>(id)];
+  }
   std::size_t n_logits() const { return n_logits_; }
   std::size_t n_words() const { return (n_logits_ + 63) / 64; }  ///< of a mask
   std::size_t longest() const { return longest_; }
@@ -49,7 +60,8 @@ class Vocabulary {
   std::string bytes_;
   std::vector<std::uint32_t> begins_;
   std::vector<std::int32_t> ids_;
-  std::vector<std::int32_t> order_;  ///< index in the sorted order by id; -1: none
+  std::vector<std::int32_t> order_;  ///< index of a token's text in the sorted order by id; -1: none
+  std::vector<bool> has_own_;        ///< by id
   std::vector<Node> nodes_;          ///< one more than there are, as the end
 };
 

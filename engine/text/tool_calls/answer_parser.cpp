@@ -39,17 +39,6 @@ class ScanningParser final : public MarkedParser {
   ReasoningScanner reasoning_;
 };
 
-/// Returns null if no row has the name.
-const CallFormat* find_call_format(std::string_view name) {
-  if (name.empty()) return nullptr;
-  const auto has_name = [&](const CallFormat* format) {
-    const auto& others = format->other_names;
-    return format->name == name || std::find(others.begin(), others.end(), name) != others.end();
-  };
-  const auto found = std::find_if(call_formats().begin(), call_formats().end(), has_name);
-  return found == call_formats().end() ? nullptr : *found;
-}
-
 const ReasoningFormat* find_reasoning_format(std::string_view name) {
   const auto found = std::find_if(reasoning_formats().begin(), reasoning_formats().end(),
                                   [&](const ReasoningFormat& format) { return format.name == name; });
@@ -142,7 +131,7 @@ std::vector<AnswerMarker> answer_markers(const AnswerFormats& formats, const Tok
   const CallFormat* calls = find_call_format(formats.tool_calls);
   const ReasoningFormat* reasoning = find_reasoning_format(formats.reasoning);
   std::map<std::int32_t, AnswerMarker> found;
-  const auto add = [&](const auto& markers, bool AnswerMarker::* purpose) {
+  const auto add = [&](const auto& markers, bool AnswerMarker::*purpose) {
     for (const std::string_view marker : markers) {
       const auto token = token_of(marker, tokenizer);
       if (token) found.try_emplace(token->id, *token).first->second.*purpose = true;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/text/tool_calls/markup.h"
+#include "engine/text/tool_calls/python_literals.h"
+#include "engine/text/tool_calls/unique_keys.h"
 
 namespace lathe::engine {
 namespace {
@@ -86,6 +88,7 @@ class AllowedTypes {
 
   bool allows_text() const { return allowed_.text; }
   bool allows_null() const { return allowed_.null; }
+  bool allows_container() const { return allows_container_; }
   /// Returns the non-text value of an enum or const whose JSON is `text`, or null.
   const Json* spelled(std::string_view text) const {
     const auto found = std::find_if(values_.begin(), values_.end(),
@@ -102,6 +105,7 @@ class AllowedTypes {
   void read(const Json& schema, int depth, Allowed& allowed) {
     if (depth == 0 || ++n_schemas_ > kMaxSchemas || !schema.is_object()) return;
     if (const Json* type = member(schema, "type")) read_type(*type, allowed);
+    allows_container_ = allows_container_ || schema.contains("properties") || schema.contains("items");
     if (const Json* nullable = member(schema, "nullable"); nullable != nullptr && *nullable == true) allowed.null = true;
     if (const Json* value = member(schema, "const")) read_value(*value, allowed);
     if (const Json* values = member(schema, "enum"); values != nullptr && values->is_array()) {
@@ -128,7 +132,7 @@ class AllowedTypes {
     if (common.is_said) allowed = common;
   }
 
-  static void read_type(const Json& type, Allowed& allowed) {
+  void read_type(const Json& type, Allowed& allowed) {
     if (type.is_array()) {
       for (const Json& one : type) {
         if (one.is_string()) read_type(one, allowed);
@@ -137,12 +141,14 @@ class AllowedTypes {
       allowed.is_said = true;
       allowed.text = allowed.text || type == "string";
       allowed.null = allowed.null || type == "null";
+      allows_container_ = allows_container_ || type == "object" || type == "array";
     }
   }
   void read_value(const Json& value, Allowed& allowed) {
     allowed.is_said = true;
     allowed.text = allowed.text || value.is_string();
     allowed.null = allowed.null || value.is_null();
+    allows_container_ = allows_container_ || value.is_structured();
     values_.push_back(&value);
   }
 
@@ -150,6 +156,7 @@ class AllowedTypes {
   std::vector<const Json*> values_;
   int n_schemas_ = 0;
   Allowed allowed_;
+  bool allows_container_ = false;  ///< objects or arrays
 };
 
 }  // namespace
@@ -167,6 +174,7 @@ ArgumentTypes::ArgumentTypes(const Json& tools) {
 
 std::string ArgumentTypes::json_of(std::string_view tool, std::string_view argument, std::string_view text) const {
   const std::string_view bare = trimmed(text);
+  auto json = json_with_unique_keys(bare);
   if (const auto found = parameters_.find(tool); found != parameters_.end()) {
     const References references(found->second);
     if (const Json* property = references.property_of(found->second, argument)) {
@@ -174,12 +182,25 @@ std::string ArgumentTypes::json_of(std::string_view tool, std::string_view argum
       if (types.allows_null() && bare == "null") return "null";
       if (const Json* value = types.spelled(bare)) return dump_json(*value);
       if (types.allows_text()) return json_string(text);
+      if (!json && types.allows_container()) json = json_of_python_container(bare);
     }
   }
   if (bare == "True") return "true";
   if (bare == "False") return "false";
   if (bare == "None") return "null";
-  return parse_json(bare, "") ? std::string(bare) : json_string(text);
+  return json ? std::move(*json) : json_string(text);
+}
+
+bool ArgumentTypes::names_tool(std::string_view name) const { return parameters_.find(name) != parameters_.end(); }
+
+ArgumentTypes::BareText ArgumentTypes::bare_text_of(std::string_view tool, std::string_view argument) const {
+  const auto found = parameters_.find(tool);
+  if (found == parameters_.end()) return {};
+  const References references(found->second);
+  const Json* property = references.property_of(found->second, argument);
+  if (property == nullptr) return {};
+  const AllowedTypes types(*property, references);
+  return {types.allows_text(), types.allows_null()};
 }
 
 bool ArgumentTypes::may_name_tool(std::string_view beginning) const {

@@ -52,6 +52,32 @@ struct TagForm {
   bool names_have_quotes = false;
 };
 
+/// How the value of an argument, or all arguments as one object, are written.
+enum class ValueStyle : std::uint8_t {
+  json,
+  python,  ///< literals of Python
+  tagged,  ///< a text as it is, other values as JSON
+  quoted   ///< JSON with bare names, and texts between the format's `quote`
+};
+
+/// How a model writes calls, as texts with places: $name is the name of the tool, $index a number, $json its arguments as
+/// one object, $values its arguments one by one, each as `value` has it with $key and $value; $text is free, and $_ are
+/// blanks that may be left out. Markers in the texts are tokens where the vocabulary has them. call_grammar() makes the
+/// grammar of them, and what it allows the format's parser reads.
+struct CallText {
+  std::string_view needs = {};       ///< a marker that must be a token, or this is not how the model writes
+  std::string_view before = {};      ///< before the first call
+  std::string_view call = {};        ///< empty: see `needs` of the next
+  std::string_view other_call = {};  ///< another way to write a call; a tool whose name is in it has no other
+  std::string_view between = {};     ///< between two calls
+  std::string_view after = {};       ///< after the last call
+  std::string_view value = {};
+  std::string_view comma = {};  ///< between two values
+  ValueStyle style = ValueStyle::json;
+  std::string_view lead = {};     ///< what may precede calls and content any number of times
+  std::string_view content = {};  ///< an answer without calls; empty: free text
+};
+
 struct CallFormat {
   std::string_view name;  ///< vLLM's name
   /// Other names in vLLM for parsers of the same text.
@@ -71,8 +97,11 @@ struct CallFormat {
   const TagForm* tags = nullptr;               ///< if set, `end_rule`, `head` and `parse` are ignored
   ParseBlock parse = nullptr;
   CallIds ids = CallIds::any;
+  std::array<CallText, 2> texts = {};  ///< the first whose `needs` is a token, or empty, holds
 };
 
+/// The format with this name, or with this other name; null: there is none.
+const CallFormat* find_call_format(std::string_view name);
 /// Returns the table, in the order in which telltales are searched.
 std::span<const CallFormat* const> call_formats();
 /// The names by which users choose the formats: of each format its name, then its other names.

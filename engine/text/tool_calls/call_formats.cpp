@@ -29,6 +29,16 @@ LATHE_TABLE(CallFormat, kFormats,
 
 std::span<const CallFormat* const> call_formats() { return kFormats; }
 
+const CallFormat* find_call_format(std::string_view name) {
+  if (name.empty()) return nullptr;
+  const auto has_name = [&](const CallFormat* format) {
+    const auto& others = format->other_names;
+    return format->name == name || std::find(others.begin(), others.end(), name) != others.end();
+  };
+  const auto found = std::find_if(call_formats().begin(), call_formats().end(), has_name);
+  return found == call_formats().end() ? nullptr : *found;
+}
+
 std::vector<std::string_view> all_names_of(std::span<const CallFormat* const> formats) {
   std::vector<std::string_view> names;
   for (const CallFormat* format : formats) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "engine/text/tool_calls/markup.h"
+#include "engine/text/tool_calls/unique_keys.h"
 
 namespace lathe::engine {
 namespace {
@@ -69,17 +70,17 @@ std::size_t json_value_size(std::string_view text) { return json_extent(text).si
 
 std::optional<std::string> arguments_of_json(std::string_view text) {
   text = trimmed(text);
-  const auto parsed = parse_json(text, "");
-  if (!parsed || !parsed->is_object()) return std::nullopt;
-  return std::string(text);
+  return text.starts_with("{") ? json_with_unique_keys(text) : std::nullopt;
 }
 
 namespace {
 
-std::optional<ToolCall> call_of_json(std::string_view object, bool needs_arguments) {
-  object = trimmed(object);
-  const auto parsed = parse_json(object, "");
+std::optional<ToolCall> call_of_json(std::string_view written, bool needs_arguments) {
+  const auto unique = json_with_unique_keys(trimmed(written));
+  if (!unique) return std::nullopt;
+  const auto parsed = parse_json(*unique, "");
   if (!parsed || !parsed->is_object()) return std::nullopt;
+  const std::string_view object = *unique;
   const auto name = parsed->find("name");
   if (name == parsed->end()) {
     const auto function = parsed->find("function");
@@ -163,7 +164,7 @@ class JsonCalls {
     const JsonExtent extent = json_extent(rest.rest());
     const std::string_view list = rest.take(extent.size);
     const bool is_half = block_.is_open && rest.at_end() && !extent.is_closed;
-    if (!is_half && !parse_json(list, "")) return false;
+    if (!is_half && !json_with_unique_keys(list)) return false;
     Markup items(trimmed(is_half ? list.substr(1) : list.substr(1, list.size() - 2)));
     while (!items.at_end()) {
       if (!add_object(items)) return false;

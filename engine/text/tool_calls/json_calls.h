@@ -17,7 +17,7 @@ namespace lathe::engine {
 /// number. The text may be anything; all of it is the value if the value is not closed.
 std::size_t json_value_size(std::string_view text);
 
-/// Returns arguments that are written as a JSON object; nothing if `text` is not a JSON object.
+/// Returns arguments that are written as a JSON object, see json_with_unique_keys(); nothing if `text` is not a JSON object.
 std::optional<std::string> arguments_of_json(std::string_view text);
 
 /// Returns the result for a block without a complete call: an empty list if the answer ended inside the block, otherwise

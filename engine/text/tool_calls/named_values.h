@@ -7,6 +7,7 @@
 
 #include "engine/api/answer_parser.h"
 #include "engine/text/tool_calls/argument_types.h"
+#include "engine/text/tool_calls/unique_keys.h"
 
 namespace lathe::engine {
 
@@ -18,7 +19,10 @@ class NamedValues {
   void add(std::string_view key, std::string_view value) {
     json_ += (json_.empty() ? "" : ", ") + json_string(key) + ": " + types_.json_of(tool_, key, value);
   }
-  ToolCall call() const { return {tool_, "{" + json_ + "}", {}}; }
+  ToolCall call() const {
+    const std::string json = "{" + json_ + "}";
+    return {tool_, json_with_unique_keys(json).value_or(json), {}};
+  }
 
  private:
   std::string tool_, json_;

@@ -23,8 +23,8 @@ std::string_view without_quotes(std::string_view name) {
 
 }  // namespace
 
-TagBlock::TagBlock(const CallFormat& format, const MarkerTokens& tokens)
-    : form_(*format.tags), end_(format.end), tokens_(tokens) {}
+TagBlock::TagBlock(const CallFormat& format, const MarkerTokens& tokens, const ArgumentTypes* offered)
+    : form_(*format.tags), end_(format.end), tokens_(tokens), offered_(offered) {}
 
 BlockExtent::State TagBlock::state() const {
   if (step_ == Step::broken) return BlockExtent::State::broken;
@@ -81,15 +81,16 @@ void TagBlock::pass_token(std::string_view text) {
       }
       break;
     case Step::key:
-      if (text != form_.key_close) step_ = Step::broken;
+      if (text != form_.key_close) give_up();
       else begin_value();
       break;
-    case Step::name: step_ = Step::broken; break;
+    case Step::name: give_up(); break;
     default:
       if (step_ == Step::behind_value && held_.empty() && text == end_ && !is_expected(text)) {
         // The model omitted the tag that closes the call: the end token directly after a value ends both.
         confirm_value();
         n_whole_ = calls_.size();
+        end_of_calls_ = n_bytes_;
         step_ = Step::ended;
       } else if (held_.empty() && is_expected(text)) {
         pass(text);
@@ -131,14 +132,23 @@ void TagBlock::expect(char byte) {
 
 void TagBlock::mismatch() {
   held_.clear();
-  step_ = may_go_on_ ? Step::value : Step::broken;
+  if (offered_ != nullptr && step_ == Step::behind_call) {
+    confirm_value();
+    n_whole_ = calls_.size();
+  }
+  if (may_go_on_) step_ = Step::value;
+  else give_up();
 }
+
+/// Ends the block because no call can follow: before what follows its calls where it needs no end marker.
+void TagBlock::give_up() { step_ = offered_ != nullptr && n_whole_ > 0 ? Step::ended : Step::broken; }
 
 void TagBlock::pass(std::string_view tag) {
   held_.clear();
   const bool ends = step_ == Step::behind_call || form_.call_close.empty();
   if (tag == form_.call_close && !tag.empty()) {
     step_ = Step::behind_call;
+    end_of_calls_ = n_bytes_;
     return;
   }
   confirm_value();
@@ -147,6 +157,8 @@ void TagBlock::pass(std::string_view tag) {
   if (tag == form_.key_open) step_ = Step::key;
   else if (tag == end_) step_ = Step::ended;
   else step_ = Step::name;
+  if (tag == end_) end_of_calls_ = n_bytes_;
+  name_.clear();
   begin_ = n_bytes_;
   progress_.reset();
 }
@@ -158,6 +170,7 @@ void TagBlock::confirm_value() {
 }
 
 void TagBlock::push_name(char byte) {
+  name_ += byte;
   const bool is_word = form_.name_close.empty();
   if (!is_word && progress_.push(byte, form_.name_close, tokens_))
     return end_name(n_bytes_ - form_.name_close.size(), Step::in_call);
@@ -166,18 +179,22 @@ void TagBlock::push_name(char byte) {
     if (step_ == Step::in_call) expect(byte);
     return;
   }
-  const bool is_odd = byte == '<' || byte == '{' || byte == '}' || byte == '`' || byte == '\n';
-  if (is_odd || n_bytes_ - begin_ > kMaxNameBytes) step_ = Step::broken;
+  const bool names_other = is_word && offered_ != nullptr && !offered_->may_name_tool(name_);
+  const bool is_odd = names_other || byte == '<' || byte == '{' || byte == '}' || byte == '`' || byte == '\n';
+  if (is_odd || n_bytes_ - begin_ > kMaxNameBytes) give_up();
 }
 
 void TagBlock::end_name(std::size_t end, Step next) {
+  const std::string_view name = trimmed(std::string_view(name_).substr(0, end - begin_));
+  const bool counts = offered_ == nullptr || offered_->names_tool(form_.names_have_quotes ? without_quotes(name) : name);
+  if (end == begin_ || !counts) return give_up();
   calls_.push_back({{begin_, end}, {}});
-  step_ = end > begin_ ? next : Step::broken;
+  step_ = next;
 }
 
 void TagBlock::push_key(char byte) {
   if (progress_.push(byte, form_.key_close, tokens_)) begin_value();
-  else if (n_bytes_ - begin_ > kMaxKeyBytes) step_ = Step::broken;
+  else if (n_bytes_ - begin_ > kMaxKeyBytes) give_up();
 }
 
 void TagBlock::begin_value() {
@@ -213,6 +230,9 @@ ToolCall TagBlock::call_of(const Call& call, std::string_view body, const Argume
   }
   return values.call();
 }
+
+/// A name that no tag opens is a word of a text unless an argument follows it.
+bool TagBlock::has_begun_call() const { return !calls_.empty() && (!form_.call_open.empty() || step_ != Step::in_call); }
 
 std::vector<ToolCall> TagBlock::calls(std::string_view body, const ArgumentTypes& types, bool cut) {
   const bool end_begun = held_.size() > 1 && end_.starts_with(held_);

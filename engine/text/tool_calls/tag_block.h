@@ -17,13 +17,19 @@ namespace lathe::engine {
 
 class TagBlock {
  public:
-  /// Requires: the format has tags; `format` and `tokens` outlive this object.
-  TagBlock(const CallFormat& format, const MarkerTokens& tokens);
+  /// `offered`: null, or the tools of the request for a block whose begin marker the model left out: it begins with the tag
+  /// that opens a call, or the name, holds calls of these tools alone, and ends before what is neither a call nor the end
+  /// marker. Requires: the format has tags; `format`, `tokens` and `offered` outlive this object.
+  TagBlock(const CallFormat& format, const MarkerTokens& tokens, const ArgumentTypes* offered = nullptr);
 
   BlockExtent::State push(char byte);
   BlockExtent::State push_token(std::string_view text);
   /// Whether the end marker has come and did not end the block: it is in a value that may never have been closed.
   bool has_passed_end() const { return has_passed_end_; }
+  /// Whether what was pushed must be a call, whole or half.
+  bool has_begun_call() const;
+  /// Bytes up to the end of the last whole call, with the end marker if it has come.
+  std::size_t size_of_calls() const { return end_of_calls_; }
   /// The calls that are whole, perhaps none of them; `body` is all that was pushed. `cut`: see AnswerParser::finish.
   /// Requires: the block is not broken. Call it once, at the end.
   std::vector<ToolCall> calls(std::string_view body, const ArgumentTypes& types, bool cut);
@@ -61,6 +67,7 @@ class TagBlock {
   void pass(std::string_view tag);
   void confirm_value();
   void mismatch();
+  void give_up();
   void push_name(char byte);
   void push_key(char byte);
   void match_value_end(char byte);
@@ -71,17 +78,20 @@ class TagBlock {
   const TagForm& form_;
   std::string_view end_;
   const MarkerTokens& tokens_;
+  const ArgumentTypes* offered_;
   Step step_ = Step::before_call;
   std::size_t n_bytes_ = 0;      ///< pushed
   std::size_t begin_ = 0;        ///< of the name, key or value
   MarkerProgress progress_;      ///< of the tag that closes the name, key or value
   MarkerProgress end_progress_;  ///< of the end marker, everywhere
   bool has_passed_end_ = false;
+  std::string name_;         ///< of the call, and a part of the tag after it
   std::string held_;         ///< what may become an expected tag
   bool may_go_on_ = false;   ///< nothing has proven yet that the last value has ended
   Range value_;              ///< that value
   std::vector<Call> calls_;  ///< the last one may be open
   std::size_t n_whole_ = 0;
+  std::size_t end_of_calls_ = 0;
 };
 
 }  // namespace lathe::engine

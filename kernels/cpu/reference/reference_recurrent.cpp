@@ -19,16 +19,31 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double silu(double x) { return x * sigmoid(x); }
 
 /// Calls body(first row, rows that advance the state, its slot) for each sequence, with zeros in the slots of those that
-/// begin. `floats`: the part of the slot that the operation reads.
+/// begin, and the state of its source in the slots of the others; once for the rows before each snapshot of the sequence,
+/// and once for the rest. `floats`: the part of the slot that the operation reads.
 template <class Body>
 void for_sequences(const StateLayer& layer, const RecurrentBatch& batch, std::int64_t offset, std::int64_t floats,
                    const Body& body) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.n_seqs); ++i) {
     const std::int64_t begin = batch.query_start[i], n = batch.query_start[i + 1] - begin;
-    float* const state = static_cast<float*>(layer.data) + batch.slots[i] * reference_slot_floats(layer.shape) + offset;
+    const auto part_of_slot = [&](std::int64_t slot) {
+      return static_cast<float*>(layer.data) + slot * reference_slot_floats(layer.shape) + offset;
+    };
+    float* const state = part_of_slot(batch.slots[i]);
     if (n == batch.n_padding[i]) continue;
-    if (batch.context_len[i] == n) std::fill_n(state, floats, 0.0F);
-    body(begin, n - batch.n_padding[i], state);
+    if (batch.context_len[i] == n) {
+      std::fill_n(state, floats, 0.0F);
+    } else if (!batch.sources.empty() && batch.sources[i] != batch.slots[i]) {
+      std::copy_n(part_of_slot(batch.sources[i]), floats, state);
+    }
+    std::int64_t n_done = 0;
+    for (const StateSnapshot& snapshot : batch.snapshots) {
+      if (snapshot.sequence != static_cast<std::int32_t>(i)) continue;
+      body(begin + n_done, snapshot.n_rows - n_done, state);
+      n_done = snapshot.n_rows;
+      std::copy_n(state, floats, part_of_slot(snapshot.slot));
+    }
+    body(begin + n_done, n - batch.n_padding[i] - n_done, state);
   }
 }
 

@@ -202,6 +202,8 @@ void CommandLineTest::a_mistyped_option_names_the_nearest() {
   const CliRun run = run_cli({"bench", "--quantisation=int8_g32"});
   QVERIFY(run.code == 2);
   QVERIFY2(run.err.find("; did you mean --quantization?") != std::string::npos, run.err.c_str());
+  const CliRun order = run_cli({"inspect", "m", "--gpu-layers", "5"});
+  QVERIFY2(order.err.find("not expected: --gpu-layers 5") != std::string::npos, order.err.c_str());
   QVERIFY(run_cli({"bench", "--xylophone"}).err.find("did you mean") == std::string::npos);
 }
 

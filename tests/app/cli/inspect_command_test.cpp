@@ -30,9 +30,11 @@ class InspectCommandTest : public QObject {
   void inspect_json_describes_the_model();
   void inspect_prints_text();
   void inspect_counts_the_blocks_of_layers_with_a_window();
+  void inspect_counts_snapshots_of_recurrent_states();
   void inspect_tells_of_quantized_folders();
   void inspect_shows_one_quantization();
   void inspect_says_with_which_change_it_would_fit();
+  void inspect_warns_of_a_tokenizer_that_cannot_be_read();
 };
 
 void InspectCommandTest::inspect_json_describes_the_model() {
@@ -83,6 +85,19 @@ void InspectCommandTest::inspect_counts_the_blocks_of_layers_with_a_window() {
   QCOMPARE(fit["windows"].dump(), std::string(R"([{"n_blocks":16,"n_layers":1,"window":12}])"));
 }
 
+void InspectCommandTest::inspect_counts_snapshots_of_recurrent_states() {
+  Arguments arguments = {"inspect", lathe::tests::source_path("tests/fixtures/families/qwen3-5"), "--max-num-seqs", "2"};
+  const CliRun text = run_cli(arguments);
+  QVERIFY2(text.out.find(" blocks, recurrent states 0.1, 8 snapshots of them 0.2)") != std::string::npos, text.out.c_str());
+  arguments.emplace_back("--json");
+  const Json fit = Json::parse(run_cli(arguments).out)["fit"][0];
+  QCOMPARE(fit["n_snapshots"].get<int>(), 8);
+  QCOMPARE(fit["snapshots_bytes"].get<std::int64_t>(), 4 * fit["states_bytes"].get<std::int64_t>());
+  QVERIFY(fit["kv_bytes"] > fit["snapshots_bytes"]);
+  arguments.emplace_back("--no-enable-prefix-caching");
+  QCOMPARE(Json::parse(run_cli(arguments).out)["fit"][0]["n_snapshots"].get<int>(), 0);
+}
+
 void InspectCommandTest::inspect_tells_of_quantized_folders() {
   const auto told = [](const char* name) { return run_cli({"inspect", lathe::tests::quantized_path(name)}).out; };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
@@ -122,6 +137,19 @@ void InspectCommandTest::inspect_says_with_which_change_it_would_fit() {
   QVERIFY2(std::any_of(fixes.begin(), fixes.end(), is_automatic), fixes.dump().c_str());
   const CliRun run = run_cli({"inspect", tiny_model_path(), "--block-size", "256", "--kv-cache-memory-bytes", bytes});
   QVERIFY2(run.out.find("would fit with    --kv-cache-memory-bytes 0: ") != std::string::npos, run.out.c_str());
+}
+
+void InspectCommandTest::inspect_warns_of_a_tokenizer_that_cannot_be_read() {
+  const lathe::tests::TinyModelCopy model;
+  lathe::tests::write_file(model.file("tokenizer.json"), R"({"model": {"type": "BPE", "vocab": {"a": 0}, )");
+  const CliRun run = run_cli({"inspect", model.path()});
+  QCOMPARE(run.code, 0);
+  QVERIFY2(run.out.find("Warning: the tokenizer cannot be read, so a load will fail: tokenizer.json: not valid JSON at "
+                        "byte 42: ") != std::string::npos,
+           run.out.c_str());
+  // Another tokenizer takes its place.
+  const CliRun named = run_cli({"inspect", model.path(), "--tokenizer", tiny_model_path()});
+  QVERIFY2(named.out.find("cannot be read") == std::string::npos, named.out.c_str());
 }
 
 LATHE_TEST(InspectCommandTest)

@@ -188,9 +188,9 @@ void LibraryTest::the_hugging_face_cache_shows_repository_names() {
 void LibraryTest::gguf_files_are_models_a_set_is_one() {
   const Shelf shelf;
   shelf.add_model("watched/both");
-  for (const char* file :
-       {"both/b-Q8_0.gguf", "publisher/repository/a-Q4_K_M.gguf", "publisher/repository/mmproj-a-F16.gguf",
-        "publisher/repository/c-00001-of-00002.gguf", "publisher/repository/c-00002-of-00002.gguf"}) {
+  for (const char* file : {"both/b-Q8_0.gguf", "publisher/repository/a-Q4_K_M.gguf",
+                           "publisher/repository/mmproj-a-F16.gguf", "publisher/repository/imatrix_a.gguf",
+                           "publisher/repository/c-00001-of-00002.gguf", "publisher/repository/c-00002-of-00002.gguf"}) {
     fs::create_directories((shelf.root / "watched" / file).parent_path());
     std::ofstream(shelf.root / "watched" / file) << "GGUF";
   }

@@ -28,6 +28,7 @@ class AccessTest : public QObject {
   void S17_no_credentials_and_no_wildcard();
   void S17_a_page_cannot_post_without_a_preflight();
   void S17_a_form_cannot_post();
+  void S17_ollama_reads_any_type_but_of_no_page();
   void S17_only_json_is_posted_data();
   void S17_only_json_is_posted();
   void S18_host_must_be_exact_data();
@@ -99,6 +100,24 @@ void AccessTest::S17_a_form_cannot_post() {
     QCOMPARE(client.read_reply().status, 415);
   }
   QVERIFY(fixture.engine().submitted().empty());
+  QCOMPARE(fixture.leftovers(), std::string());
+}
+
+/// A form of a web page names its origin, and is refused where the type of the body is not asked for.
+void AccessTest::S17_ollama_reads_any_type_but_of_no_page() {
+  ServerFixture fixture;
+  const std::string body = R"({"prompt":"ab","stream":false})";
+  for (const char* type : {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""}) {
+    const std::string head = *type == '\0' ? std::string() : "Content-Type: " + std::string(type) + "\r\n";
+    for (const char* origin : {"", "https://evil.com", "null"}) {
+      HttpClient client(fixture.port());
+      const std::string from = *origin == '\0' ? std::string() : "Origin: " + std::string(origin) + "\r\n";
+      client.send("POST /api/generate HTTP/1.1\r\nHost: " + client.host() + "\r\n" + head + from +
+                  "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+      QCOMPARE(client.read_reply().status, *origin == '\0' ? 200 : 403);
+    }
+  }
+  QCOMPARE(fixture.engine().submitted().size(), std::size_t(4));
   QCOMPARE(fixture.leftovers(), std::string());
 }
 

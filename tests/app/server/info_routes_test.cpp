@@ -34,6 +34,7 @@ class InfoRoutesTest : public QObject {
   void metrics_have_vllms_names();
   void metrics_tell_the_share_of_a_device();
   void metrics_tell_of_layers_with_a_window();
+  void metrics_tell_of_snapshots_of_states();
   void metrics_are_prometheus_text();
   void kv_usage_is_zero_when_idle();
   void finished_requests_are_counted_by_reason();
@@ -174,6 +175,20 @@ void InfoRoutesTest::metrics_tell_of_layers_with_a_window() {
   fixture_ = std::make_unique<ServerFixture>(std::move(options));
   QCOMPARE(metric("lathe:kv_window_blocks", R"(window="512",state="used")"), 0.0);
   QCOMPARE(metric("lathe:kv_window_blocks", R"(window="512",state="free")"), 24.0);
+}
+
+void InfoRoutesTest::metrics_tell_of_snapshots_of_states() {
+  QVERIFY(get("/metrics").body.find("lathe:state_s") == std::string::npos);
+  ServerFixture::Options options;
+  options.model.n_snapshots = 24;
+  fixture_ = std::make_unique<ServerFixture>(std::move(options));
+  QCOMPARE(metric("lathe:state_slots", R"(state="free")"), 4.0);
+  QCOMPARE(metric("lathe:state_snapshots", R"(state="held")"), 1.0);
+  QCOMPARE(metric("lathe:state_snapshots", R"(state="free")"), 23.0);
+  QCOMPARE(metric("lathe:state_snapshot_bytes"), 1000.0);
+  QCOMPARE(metric("lathe:state_snapshots_taken_total"), 3.0);
+  QCOMPARE(metric("lathe:state_snapshot_hits_total"), 2.0);
+  QCOMPARE(metric("lathe:state_snapshots_evicted_total"), 2.0);
 }
 
 void InfoRoutesTest::metrics_are_prometheus_text() {

@@ -75,6 +75,51 @@ class MessageFieldsTest : public QObject {
     QCOMPARE(names_of(tokens), QStringList{"messages[1].weight"});
   }
 
+  void members_of_members_are_warned_of_data() {
+    QTest::addColumn<QByteArray>("path");
+    QTest::addColumn<QByteArray>("fields");
+    QTest::addColumn<QByteArray>("named");
+    const auto row = [](const char* path, const char* fields, const char* named) {
+      QTest::newRow(named) << QByteArray(path) << QByteArray(fields) << QByteArray(named);
+    };
+    const char *chat = "/v1/chat/completions", *blocks = "/v1/messages", *items = "/v1/responses";
+    row(chat, R"("messages":[{"role":"user","content":[{"type":"text","text":"a","zz":1}]}])", "messages[0].content[0].zz");
+    row(chat,
+        R"("messages":[{"role":"assistant","tool_calls":[{"id":"1","index":0,"extra_content":{"a":1},)"
+        R"("function":{"name":"f","arguments":"{}"}}]}])",
+        "messages[0].tool_calls[0].extra_content");
+    row(chat, R"("messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{}","zz":1}}]}])",
+        "messages[0].tool_calls[0].function.zz");
+    row(chat, R"("messages":[{"role":"user","content":"a"}],"tools":[{"zz":1,"function":{"name":"f"}}])", "tools[0].zz");
+    row(chat, R"("messages":[{"role":"user","content":"a"}],"tools":[{"function":{"name":"f","zz":1}}])",
+        "tools[0].function.zz");
+    row(chat, R"("messages":[{"role":"user","content":"a"}],"response_format":{"type":"text","zz":1})",
+        "response_format.zz");
+    row(chat,
+        R"("messages":[{"role":"user","content":"a"}],"response_format":{"type":"json_schema",)"
+        R"("json_schema":{"name":"n","strict":true,"schema":{},"zz":1}})",
+        "response_format.json_schema.zz");
+    row(blocks,
+        R"("messages":[{"role":"user","content":"a"}],"max_tokens":9,"tools":[{"name":"f","input_schema":{},"zz":1}])",
+        "tools[0].zz");
+    row(blocks,
+        R"("messages":[{"role":"user","content":"a"}],"max_tokens":9,"output_format":{"type":"json_schema","schema":{},"zz":1})",
+        "output_format.zz");
+    row(items, R"("input":"a","text":{"format":{"type":"json_schema","name":"n","schema":{},"zz":1}})", "text.format.zz");
+    row(items, R"("input":"a","tools":[{"type":"function","name":"f","zz":1}])", "tools[0].zz");
+  }
+  void members_of_members_are_warned_of() {
+    QFETCH(QByteArray, path);
+    QFETCH(QByteArray, fields);
+    QFETCH(QByteArray, named);
+    tests::FakeModel model;
+    model.answer_formats = {"hermes", ""};
+    fixture_->load(model);
+    const HttpReply reply = HttpClient(fixture_->port()).post(path.toStdString(), "{" + fields.toStdString() + "}");
+    QVERIFY2(reply.status == 200, reply.body.c_str());
+    QCOMPARE(reply.field("Lathe-Ignored-Fields"), named.toStdString());
+  }
+
   void many_warnings_are_bounded() {
     Json messages = Json::array();
     for (int i = 0; i < 99; ++i)

@@ -107,12 +107,12 @@ void ToolAnswersTest::stop_strings_hold_for_the_content_alone() {
   const Json body = with_tools({{"stop", {"Zürich", "tool_call"}}, {"n", 2}});
   const Json answer = post(body).json();
   for (const Json& choice : answer["choices"]) {
-    QCOMPARE(choice["message"]["content"], "I look.");
+    QCOMPARE(choice["message"]["content"], "I look.\n");
     QCOMPARE(choice["message"]["tool_calls"][0]["function"]["arguments"], kArguments);
     QCOMPARE(choice["stop_reason"], "Zürich");
   }
   const Json streamed = joined_message(stream(with_tools({{"stop", {"Zürich", "tool_call"}}})));
-  QCOMPARE(streamed["content"], "I look.");
+  QCOMPARE(streamed["content"], "I look.\n");
   QCOMPARE(streamed["tool_calls"].size(), std::size_t(1));
   const Json kept = post(with_tools({{"stop", "look"}, {"include_stop_str_in_output", true}})).json()["choices"][0];
   QCOMPARE(kept["message"]["content"], "I look");

@@ -29,8 +29,12 @@ class ToolsTest : public QObject {
   void definitions_reach_the_prompt_in_their_order();
   void T6_control_tokens_in_tools_and_calls_stay_text();
   void calls_and_results_reach_the_prompt();
+  void arguments_are_read_as_python_does_data();
+  void arguments_are_read_as_python_does();
   void a_call_is_an_answer();
   void content_beside_a_call_stays();
+  void one_break_stays_between_the_texts_around_a_call();
+  void long_numbers_of_tools_and_calls_keep_their_digits();
   void a_call_is_streamed_name_first();
   void streamed_messages_equal_whole_ones();
   void every_call_has_its_own_id();
@@ -43,8 +47,6 @@ class ToolsTest : public QObject {
   void ids_and_log_probabilities_come_once();
   void auto_needs_a_form_that_can_be_read();
   void auto_can_be_switched_off();
-  void being_made_to_call_is_refused_data();
-  void being_made_to_call_is_refused();
   void bad_fields_are_named_data();
   void bad_fields_are_named();
   void bad_requests_harm_no_other();
@@ -95,6 +97,35 @@ void ToolsTest::calls_and_results_reach_the_prompt() {
       QString("<|user|>Rain?<|end|><|assistant|>(c1 weather %1)<|end|><|tool|>c1dry<|end|><|assistant|>").arg(kArguments));
 }
 
+void ToolsTest::arguments_are_read_as_python_does_data() {
+  QTest::addColumn<QByteArray>("arguments");
+  QTest::addColumn<QByteArray>("shown");
+  QTest::addColumn<bool>("warns");
+  const auto row = [](const char* arguments, const char* shown, bool warns = false) {
+    QTest::newRow(arguments) << QByteArray(arguments) << QByteArray(shown) << warns;
+  };
+  row(R"({"a":NaN,"b":-Infinity})", R"({"a": NaN, "b": -Infinity})");
+  row(R"({"a":1e400})", R"({"a": Infinity})");
+  row(R"({"a":1,"b":2,"a":{"c":3}})", R"({"a": {"c": 3}, "b": 2})");
+  row(R"({"__float__":"NaN"})", R"({"__float__": "NaN"})");
+  row("", "{}");
+  row("{\"a\":\"x\ny\"}", "{}", true);
+  row(R"({"a":"\ud800"})", "{}", true);
+  row(R"({"a":)", "{}", true);
+}
+
+void ToolsTest::arguments_are_read_as_python_does() {
+  QFETCH(QByteArray, arguments);
+  QFETCH(QByteArray, shown);
+  QFETCH(bool, warns);
+  const Json call = {{"id", "c1"}, {"function", {{"name", "f"}, {"arguments", arguments.toStdString()}}}};
+  const Json messages = {{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"tool_calls", {call}}}};
+  const HttpReply reply = post({{"messages", messages}});
+  QVERIFY2(reply.status == 200, reply.body.c_str());
+  QCOMPARE(reply.field("Lathe-Ignored-Fields"), std::string(warns ? "messages[1].tool_calls[0].function.arguments" : ""));
+  QVERIFY2(prompt().find("(c1 f " + shown.toStdString() + ")") != std::string::npos, prompt().c_str());
+}
+
 void ToolsTest::a_call_is_an_answer() {
   fixture_->engine().answer_with(kCall);
   const Json choice = post(with_tools()).json()["choices"][0];
@@ -116,6 +147,30 @@ void ToolsTest::content_beside_a_call_stays() {
   const Json message = post(with_tools()).json()["choices"][0]["message"];
   QCOMPARE(message["content"], "I look.");
   QCOMPARE(message["tool_calls"].size(), std::size_t(1));
+}
+
+void ToolsTest::one_break_stays_between_the_texts_around_a_call() {
+  fixture_->engine().answer_with("Let me check.\n\n" + std::string(kCall) + "\n\nDone well.");
+  const std::string expected = "Let me check.\n\nDone well.";
+  const Json answer = post(with_tools({{"n", 3}})).json();
+  for (const Json& choice : answer["choices"]) {
+    QCOMPARE(choice["message"]["content"], expected);
+    QCOMPARE(choice["message"]["tool_calls"].size(), std::size_t(1));
+  }
+  QCOMPARE(joined_message(stream(with_tools()))["content"], expected);
+}
+
+void ToolsTest::long_numbers_of_tools_and_calls_keep_their_digits() {
+  Json body = with_tools();
+  const std::string call = R"({"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"weather",)"
+                           R"("arguments":"{\"n\": 12345678901234567890}"}}]})";
+  body["messages"].push_back(Json::parse(call));
+  body["messages"].push_back({{"role", "user"}, {"content", "And now?"}});
+  body["tools"][0]["function"]["parameters"]["properties"]["n"] = {{"maximum", 18446744073709551615u}};
+  fixture_->engine().answer_with("Sun.");
+  QCOMPARE(post(body).status, 200);
+  QVERIFY2(prompt().find("12345678901234567890") != std::string::npos, prompt().c_str());
+  QVERIFY2(prompt().find("18446744073709551615") != std::string::npos, prompt().c_str());
 }
 
 void ToolsTest::a_call_is_streamed_name_first() {
@@ -260,21 +315,6 @@ void ToolsTest::auto_can_be_switched_off() {
   QVERIFY(reply.json()["error"]["message"].get<std::string>().find("switched off") != std::string::npos);
 }
 
-void ToolsTest::being_made_to_call_is_refused_data() {
-  QTest::addColumn<QByteArray>("choice");
-  for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"weather"}})",
-                             R"({"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}})"})
-    QTest::newRow(choice) << QByteArray(choice);
-}
-
-void ToolsTest::being_made_to_call_is_refused() {
-  QFETCH(QByteArray, choice);
-  const HttpReply reply = post(with_tools({{"tool_choice", Json::parse(choice.toStdString())}}));
-  QCOMPARE(reply.status, 400);
-  QCOMPARE(reply.json()["error"]["param"], "tool_choice");
-  QVERIFY(reply.json()["error"]["message"].get<std::string>().find("guided decoding") != std::string::npos);
-}
-
 void ToolsTest::bad_fields_are_named_data() {
   QTest::addColumn<QByteArray>("fields");
   QTest::addColumn<QByteArray>("param");
@@ -298,6 +338,15 @@ void ToolsTest::bad_fields_are_named_data() {
   row(R"("tool_choice":"required")", "tool_choice");
   row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":"any")", "tool_choice");
   row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":5)", "tool_choice");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"mcp"})", "tool_choice.type");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"function"})", "tool_choice.function");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}})",
+      "tool_choice.function.name");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[]}})",
+      "tool_choice.allowed_tools.tools");
+  row(R"("tools":[{"function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[)"
+      R"({"function":{"name":"g"}}]}})",
+      "tool_choice.allowed_tools.tools[0].function.name");
   row(R"("parallel_tool_calls":"no")", "parallel_tool_calls");
   row(R"("include_reasoning":1)", "include_reasoning");
   row(R"("reasoning_effort":"some")", "reasoning_effort");

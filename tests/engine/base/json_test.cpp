@@ -5,6 +5,7 @@
 #include <QTest>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "tests/support/test_class.h"
 
@@ -18,6 +19,7 @@ using lathe::engine::OrderedJson;
 using lathe::engine::parse_json;
 using lathe::engine::parse_ordered_json;
 using lathe::engine::parse_python_json;
+using lathe::engine::parse_python_ordered_json;
 
 namespace {
 
@@ -98,6 +100,18 @@ class JsonTest : public QObject {
     QVERIFY(refused(R"({"x": {"a": 1, "b": 2, "a": 1}})"));
     QVERIFY(message_of(R"({"temperature": 1, "temperature": 2})").find("temperature") != std::string::npos);
     QVERIFY(parse_json(R"([{"a": 1}, {"a": 2}])", "x").has_value());
+  }
+  void S3_a_nul_byte_does_not_end_the_text() {
+    const std::string_view text("{\"a\": 1}\0{\"b\"", 13);
+    QVERIFY(message_of(text).find("at byte 8: a NUL byte") != std::string::npos);
+    QVERIFY(!parse_python_json(text, "x") && !parse_ordered_json(text, "x") && !parse_python_ordered_json(text, "x"));
+  }
+  void the_last_of_equal_keys_wins_where_python_reads() {
+    const auto read = parse_python_ordered_json(R"({"b":{"x":1},"a":NaN,"b":[{"c":1,"c":2}],"a":3})", "x");
+    QCOMPARE(dump_json(read.value()), std::string(R"({"b":[{"c":2}],"a":3})"));
+    std::string many = "{\"a\":0";
+    for (int i = 0; i < 200'000; ++i) many += ",\"a\":0,\"" + std::to_string(i) + "\":0";
+    QCOMPARE(parse_python_ordered_json(many + "}", "x")->size(), std::size_t(200'001));
   }
   void S3_byte_order_mark_and_utf16_are_refused() {
     QVERIFY(refused("\xEF\xBB\xBF{}"));

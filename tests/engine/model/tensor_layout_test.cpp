@@ -2,6 +2,7 @@
 #include "engine/model/tensor_layout.h"
 
 #include <QTest>
+#include <cmath>
 #include <numeric>
 
 #include "tests/support/test_class.h"
@@ -70,6 +71,34 @@ class TensorLayoutTest : public QObject {
     QCOMPARE(std::vector<std::uint16_t>(small.as<std::uint16_t>(), small.as<std::uint16_t>() + 6),
              (std::vector<std::uint16_t>{0, 3, 1, 4, 2, 5}));
     QCOMPARE(stored_shape(TensorLayout::transposed, {3, 2}), (std::vector<std::int64_t>{2, 3}));
+  }
+
+  /// Two key heads with three heads of V each: 0 1 2 of the first, 3 4 5 of the second.
+  void heads_of_v_change_their_order() {
+    ModelConfig config;
+    config.delta_net = {.n_key_heads = 2, .n_heads = 6, .key_dim = 1, .value_dim = 1, .conv_kernel = 2};
+    const std::vector<float> tiled = {0, 3, 1, 4, 2, 5};
+    auto heads_of_v = counted<float>(6);
+    const auto moved = [&](TensorLayout layout, const TensorView& source, bool to_files) {
+      const TensorView out = to_files ? to_stored(*backend_, layout, config, source, memory_)
+                                      : to_plain(*backend_, layout, config, source, memory_);
+      return std::vector<float>(out.as<float>(), out.as<float>() + out.n_elements());
+    };
+    const TensorView rows(heads_of_v.data(), Dtype::f32, {6}), columns(heads_of_v.data(), Dtype::f32, {1, 6});
+    QCOMPARE(moved(TensorLayout::value_heads, rows, true), tiled);
+    QCOMPARE(moved(TensorLayout::value_head_columns, columns, true), tiled);
+    auto in_files = tiled;
+    QCOMPARE(moved(TensorLayout::value_heads, {in_files.data(), Dtype::f32, {6}}, false), heads_of_v);
+    QCOMPARE(moved(TensorLayout::value_head_columns, {in_files.data(), Dtype::f32, {1, 6}}, false), heads_of_v);
+    auto with_keys = counted<float>(10);  // two rows of Q, two of K
+    QCOMPARE(moved(TensorLayout::value_heads_last, {with_keys.data(), Dtype::f32, {10, 1}}, true),
+             (std::vector<float>{0, 1, 2, 3, 4, 7, 5, 8, 6, 9}));
+    // A model that computes with tiled heads has them in the other order in folders.
+    config.delta_net.is_tiled = true;
+    QCOMPARE(moved(TensorLayout::value_heads, {in_files.data(), Dtype::f32, {6}}, true), heads_of_v);
+    config.delta_net.is_tiled = false;
+    const auto rates = moved(TensorLayout::value_head_rates, rows, true);
+    for (std::size_t i = 0; i < rates.size(); ++i) QCOMPARE(rates[i], static_cast<float>(-std::exp(double{tiled[i]})));
   }
 
   /// Two KV heads of one number each, two query heads a KV head: rows q q k v, q q k v.

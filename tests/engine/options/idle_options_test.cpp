@@ -34,6 +34,7 @@ class IdleOptionsTest : public QObject {
       row(name, "policy", {"dynamic"}, {"paged", "static", "continuous"});
     row("kv_cache_memory_bytes", "num_gpu_blocks_override", {"0"}, {"12"});
     row("gpu_memory_utilization", "device", {"cuda", "cuda:1"}, {"cpu"});
+    row("state_snapshot_memory_bytes", "enable_prefix_caching", {"true"}, {"false"});
     row("tool_call_parser", "enable_auto_tool_choice", {"true"}, {"false"});
   }
 

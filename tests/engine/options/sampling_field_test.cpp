@@ -147,7 +147,8 @@ void SamplingFieldTest::sliders_are_within_the_range() {
 void SamplingFieldTest::a_row_of_the_window_has_a_control() {
   for (const SamplingField& field : sampling_fields()) {
     const SamplingControl& control = field.control;
-    const bool has_control = has_number(field) || std::holds_alternative<TextsMember>(field.member);
+    const bool has_control = has_number(field) || std::holds_alternative<TextsMember>(field.member) ||
+                             std::holds_alternative<TextMember>(field.member);
     QVERIFY2(control.section == SamplingSection::none || (has_control && !control.label.empty()), field.option.name.data());
     QVERIFY2(!control.starts_off || control.can_be_off, field.option.name.data());
   }

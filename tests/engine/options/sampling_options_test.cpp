@@ -89,7 +89,7 @@ class SamplingOptionsTest : public QObject {
     const char* rows[][2] = {{"top_k", "-2"},
                              {"top_k", "2147483648"},
                              {"max_tokens", "-1"},
-                             {"max_tokens", "2147483648"},
+                             {"max_tokens", "1000000000000000"},
                              {"min_tokens", "-1"},
                              {"logprobs", "-1"},
                              {"logprobs", "21"},

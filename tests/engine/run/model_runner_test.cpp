@@ -234,6 +234,7 @@ void ModelRunnerTest::only_the_wanted_rows_get_logits() {
   const auto all = driver.step({{.tokens = prompt, .n_new = 4}});
   engine::BatchPlan plan{.token_ids = prompt,
                          .positions = {0, 1, 2, 3},
+                         .token_types = {0, 0, 0, 0},
                          .slots = {0, 1, 2, 3},
                          .query_start = {0, 4},
                          .context_len = {4},
@@ -254,6 +255,7 @@ void ModelRunnerTest::a_step_without_logits_runs() {
   RunnerDriver driver(tests::tiny_model_path(), {});
   const engine::BatchPlan plan{.token_ids = {1},
                                .positions = {0},
+                               .token_types = {0},
                                .slots = {0},
                                .query_start = {0, 1},
                                .context_len = {1},

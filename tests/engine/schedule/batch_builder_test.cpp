@@ -65,9 +65,11 @@ class BatchBuilderTest : public QObject {
  private Q_SLOTS:
   void one_sequence();
   void several_sequences_share_the_width_of_the_longest();
+  void rows_say_whose_state_is_the_answer();
   void a_text_in_parts_has_the_rows_of_the_whole();
   void padding_follows_the_tokens();
   void slots_of_states_go_with_the_tables();
+  void snapshots_are_after_rows_of_their_sequence();
   void the_best_token_may_suffice_for_the_last_row();
   void rows_of_padding_alone_may_have_logits();
   void window_groups_have_slots_and_tables_of_their_own();
@@ -131,6 +133,54 @@ void BatchBuilderTest::slots_of_states_go_with_the_tables() {
   QVERIFY(!is_consistent(broken, 4));
   builder.clear();
   QVERIFY(builder.plan().state_slots.empty() && builder.plan().n_padding.empty());
+}
+
+void BatchBuilderTest::snapshots_are_after_rows_of_their_sequence() {
+  BlockTable first = consecutive_blocks(0, 3, 0, 1), second = consecutive_blocks(3, 3, 0, 0);
+  second.state_source = 9;
+  second.pending.add({.n_tokens = 4, .own = {.slot = 7}});
+  second.pending.add({.n_tokens = 8, .own = {.slot = 5}});
+  const Numbers ids = numbers_from(10, 7);
+  BatchBuilder builder({.block_size = 4});
+  builder.clear();
+  builder.add({.table = first, .token_ids = ids});
+  builder.add({.table = second, .token_ids = ids, .begin = 2});
+  const BatchPlan& plan = builder.finish();
+  QCOMPARE(plan.state_sources, (Numbers{1, 9}));
+  QCOMPARE(plan.snapshots.size(), std::size_t{2});
+  QVERIFY((plan.snapshots[0] == lathe::kernels::StateSnapshot{.sequence = 1, .n_rows = 2, .slot = 7}));
+  QVERIFY((plan.snapshots[1] == lathe::kernels::StateSnapshot{.sequence = 1, .n_rows = 6, .slot = 5}));
+  for (const lathe::kernels::StateSnapshot& wrong :
+       std::initializer_list<lathe::kernels::StateSnapshot>{{.sequence = 1, .n_rows = 8},
+                                                            {.sequence = 2, .n_rows = 7},
+                                                            {.sequence = 0, .n_rows = 7},
+                                                            {.sequence = 1, .n_rows = 2}}) {
+    BatchPlan broken = plan;
+    broken.snapshots[1] = wrong;
+    QVERIFY(!is_consistent(broken, 4));
+  }
+  BatchPlan broken = plan;
+  broken.state_sources.pop_back();
+  QVERIFY(is_consistent(plan, 4) && !is_consistent(broken, 4));
+}
+
+void BatchBuilderTest::rows_say_whose_state_is_the_answer() {
+  const BlockTable first = consecutive_blocks(0, 2), second = consecutive_blocks(2, 2), third = consecutive_blocks(4, 2);
+  const Numbers ids = {5, 6, 7};
+  BatchBuilder builder({.block_size = 4});
+  builder.clear();
+  builder.add({.table = first, .token_ids = ids, .first_logit = 1, .n_logits = 2, .takes_state = true, .second_begin = 1});
+  builder.add({.table = second, .token_ids = ids, .first_logit = 2, .n_logits = 1});
+  builder.add({.table = third, .token_ids = ids, .begin = 2, .second_begin = 3});
+  const BatchPlan& plan = builder.finish();
+  QCOMPARE(plan.takes_state, (std::vector<std::uint8_t>{0, 1, 0}));
+  QCOMPARE(plan.token_types, (Numbers{0, 1, 1, 0, 0, 0, 0, 1, 1}));
+  BatchPlan broken = plan;
+  broken.takes_state.pop_back();
+  QVERIFY(is_consistent(plan, 4) && !is_consistent(broken, 4));
+  broken = plan;
+  broken.token_types.pop_back();
+  QVERIFY(!is_consistent(broken, 4));
 }
 
 /// As the scorer and the embedder read a text: it has the whole cache.

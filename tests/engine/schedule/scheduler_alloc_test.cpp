@@ -38,6 +38,7 @@ void SchedulerAllocTest::steps_allocate_nothing_data() {
   QTest::addColumn<QString>("policy");
   QTest::addColumn<int>("window");
   QTest::newRow("preemption") << 24 << "paged" << 0;
+  QTest::newRow("preemption, with recurrent states") << 24 << "recurrent" << 0;
   QTest::newRow("preemption, some layers with a window") << 24 << "paged" << 9;
   QTest::newRow("room for all, some layers with a window") << 256 << "paged" << 9;
   for (const PolicyDescriptor* policy : policy_table()) {
@@ -50,10 +51,13 @@ void SchedulerAllocTest::steps_allocate_nothing() {
   QFETCH(int, n_blocks);
   QFETCH(QString, policy);
   QFETCH(int, window);
+  const bool has_states = policy == "recurrent";
+  if (has_states) policy = "paged";
   std::vector<WindowPool> windows;
   if (window > 0) windows = {{.window = window, .n_blocks = static_cast<int>(8 * peak_blocks(100, window, 32, 4))}};
   Scheduler scheduler({.max_num_seqs = 8, .max_num_batched_tokens = 32, .max_logit_rows = 8, .max_seq_tokens = 100},
-                      *find_policy(policy.toStdString()), PagedCache(n_blocks, 4, true, 0, windows));
+                      *find_policy(policy.toStdString()),
+                      PagedCache(n_blocks, 4, true, 0, windows, has_states ? 8 : 0, has_states ? 5 : 0));
   std::deque<Sequence> sequences(8);
   for (Sequence& sequence : sequences) {
     sequence.id = static_cast<std::uint64_t>(&sequence - &sequences.front()) + 1;

@@ -58,6 +58,10 @@ void SchedulerEventTest::sentences_data() {
       "1 request together, because 50 ms had passed since the first one arrived; prompts padded to 120 tokens.");
   row("admitted to a batch", Kind::admitted, {1211, 0, 0}, "0 of 1,211 prompt tokens cached.");
   row("admitted", Kind::admitted, {1211, 64, 385}, "64 of 1,211 prompt tokens cached; first chunk 385.");
+  row("admitted, cut back", Kind::admitted, {1211, 384, 500, 512},
+      "384 of 1,211 prompt tokens cached; KV for 512 tokens cached, nearest snapshot at 384; first chunk 500.");
+  row("admitted, no snapshot", Kind::admitted, {1211, 0, 0, 512},
+      "0 of 1,211 prompt tokens cached; KV for 512 tokens cached, but no snapshot of their states.");
   row("chunk", Kind::chunked, {505, 512, 7, 321}, "505 tokens of a budget of 512, together with 7 decodes; 321 left.");
   row("paced chunk", Kind::paced, {51, 100, 3, 1478},
       "51 tokens, so that the wait of 3 answers stays within 100 ms; 1,478 left.");
@@ -66,6 +70,8 @@ void SchedulerEventTest::sentences_data() {
   row("preempted", Kind::preempted, {1216, 1024, 12, 12},
       "KV pool full (1,024 / 1,024 blocks); preempted as the last of 12 admitted: 1,216 tokens to recompute.");
   row("resumed", Kind::resumed, {1152, 64}, "1,152 of 1,216 tokens from the prefix cache.");
+  row("resumed, cut back", Kind::resumed, {1024, 192, 1152},
+      "1,024 of 1,216 tokens from the prefix cache; KV for 1,152 tokens cached, nearest snapshot at 1,024.");
   row("evicted", Kind::evicted, {1}, "1 cached block evicted for this request.");
   row("eos", Kind::finished, {232, kStop, 1}, "Stop: eos after 232 tokens.");
   row("stop token", Kind::finished, {2, kStop, 2}, "Stop: stop token after 2 tokens.");

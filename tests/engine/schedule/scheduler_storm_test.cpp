@@ -32,6 +32,7 @@ struct Traffic {
   int narrow = 0;           ///< the same of some layers, which see less than the others; 0: there are none
   int narrow_room = 0;      ///< their blocks; 0: what all that run may hold
   bool has_states = false;  ///< some layers are recurrent
+  int n_snapshots = 0;      ///< of their states
 
   std::vector<WindowPool> windows() const {
     if (narrow == 0) return {};
@@ -47,6 +48,7 @@ struct Totals {
   bool consistent = true, oldest_kept_its_place = true;
   int n_available_at_end = 0, n_blocks = 0;
   int n_slots_at_end = 0;  ///< of states
+  StateSnapshotCounters snapshots{};
 };
 
 /// A request with the length that its answer will have.
@@ -66,7 +68,7 @@ class Storm {
                     .max_batch_delay_ns = 5},
                    *find_policy(traffic.policy),
                    PagedCache(traffic.n_blocks, traffic.block_size, traffic.share, traffic.window, traffic.windows(),
-                              traffic.has_states ? traffic.max_num_seqs : 0)) {}
+                              traffic.has_states ? traffic.max_num_seqs : 0, traffic.n_snapshots)) {}
 
   Totals run() {
     while (n_submitted_ < traffic_.n_requests || scheduler_.has_work()) {
@@ -81,6 +83,7 @@ class Storm {
     for (const WindowGroup& group : scheduler_.cache().windows()) {
       totals_.consistent = totals_.consistent && group.pool().n_used() == 0;
     }
+    if (const auto& snapshots = scheduler_.cache().snapshots()) totals_.snapshots = snapshots->counters();
     totals_.n_slots_at_end = scheduler_.cache().state_slots().n_used();
     return totals_;
   }
@@ -163,6 +166,8 @@ class SchedulerStormTest : public QObject {
   void layers_with_a_window_go_along_with_those_that_see_all();
   void slots_of_states_come_back_from_cancels_and_preemptions_data();
   void slots_of_states_come_back_from_cancels_and_preemptions();
+  void snapshots_of_states_survive_cancels_and_preemptions_data();
+  void snapshots_of_states_survive_cancels_and_preemptions();
   void blocks_of_one_token_hold_together();
   void a_budget_of_one_token_for_each_sequence_is_enough();
 };
@@ -309,6 +314,35 @@ void SchedulerStormTest::slots_of_states_come_back_from_cancels_and_preemptions(
   verify(totals, traffic);
   QVERIFY2(totals.n_cancelled >= 1000, qPrintable(QString::number(totals.n_cancelled)));
   QCOMPARE(totals.n_preemptions > 0, name == "paged");  // the others reserve the context
+}
+
+void SchedulerStormTest::snapshots_of_states_survive_cancels_and_preemptions_data() {
+  QTest::addColumn<int>("n_snapshots");
+  QTest::addColumn<int>("narrow");
+  for (const int n_snapshots : {1, 3, 12, 100}) {
+    for (const int narrow : {0, 5}) QTest::addRow("%d snapshots, window %d", n_snapshots, narrow) << n_snapshots << narrow;
+  }
+}
+
+/// Each step checks that no snapshot is in use after it, that each belongs to a block, and that slots are those of tables.
+void SchedulerStormTest::snapshots_of_states_survive_cancels_and_preemptions() {
+  QFETCH(int, n_snapshots);
+  QFETCH(int, narrow);
+  const Traffic traffic{.max_num_seqs = 12,
+                        .n_blocks = 60,
+                        .cancels_of_100 = 40,
+                        .n_requests = 3000,
+                        .n_alphabet = 1,
+                        .n_longest = 200,
+                        .narrow = narrow,
+                        .has_states = true,
+                        .n_snapshots = n_snapshots};
+  const Totals totals = Storm(traffic, static_cast<std::uint64_t>(500 + n_snapshots)).run();
+  verify(totals, traffic);
+  QVERIFY2(totals.n_cancelled + static_cast<int>(totals.n_preemptions) >= 1000,
+           qPrintable(QString("%1 cancels, %2 preemptions").arg(totals.n_cancelled).arg(totals.n_preemptions)));
+  QVERIFY(totals.n_preemptions > 0 && totals.n_hits > 0);
+  QVERIFY(totals.snapshots.n_taken > 0 && totals.snapshots.n_hits > 0 && totals.snapshots.n_evicted > 0);
 }
 
 void SchedulerStormTest::blocks_of_one_token_hold_together() {

@@ -57,6 +57,9 @@ class ChatTemplateSourceTest : public QObject {
     QCOMPARE(found({}), std::string());
     QCOMPARE(found({{kConfig, R"({"chat_template":"c"})"}}), std::string("default: c; "));
     QCOMPARE(found({{kJinja, "j"}}), std::string("default: j; "));
+    QCOMPARE(found({{kJinja, ""}}), std::string("warning: chat_template.jinja is empty (0 bytes), and is left out; "));
+    QCOMPARE(found({{kJinja, " \n"}, {kConfig, R"({"chat_template":"c"})"}}),
+             std::string("default: c; warning: chat_template.jinja is empty (2 bytes), and is left out; "));
     QCOMPARE(found({{kJson, R"({"chat_template":"s"})"}}), std::string("default: s; "));
     QCOMPARE(found({{kConfig, R"({"chat_template":null})"}, {kJson, R"({"chat_template":"s"})"}}),
              std::string("default: s; "));

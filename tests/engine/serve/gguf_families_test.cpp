@@ -6,8 +6,10 @@
 #include <string>
 
 #include "engine/api/checkpoint.h"
+#include "engine/load/gguf/gguf_types.h"
 #include "engine/serve/opened_model.h"
 #include "tests/support/gguf_copy.h"
+#include "tests/support/random_folder.h"
 #include "tests/support/runner_driver.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/test_class.h"
@@ -29,9 +31,9 @@ class GgufFamiliesTest : public QObject {
   void norms_of_single_heads_are_written_in_one();
   void experts_in_mxfp4_keep_their_codes();
   void a_stack_of_experts_is_written_as_other_experts_are();
-  void recurrent_layers_are_written_to_files_of_their_kind_data();
-  void recurrent_layers_are_written_to_files_of_their_kind();
   void a_matrix_of_one_row_may_be_a_list();
+  void per_layer_embeddings_may_be_in_blocks_data();
+  void per_layer_embeddings_may_be_in_blocks();
   void heads_of_latent_attention_in_one_tensor_are_read();
   void layers_that_predict_further_tokens_are_left_out();
   void q_k_and_v_of_glm_in_one_tensor_are_read();
@@ -91,31 +93,6 @@ void GgufFamiliesTest::experts_in_mxfp4_keep_their_codes() {
   }
 }
 
-void GgufFamiliesTest::recurrent_layers_are_written_to_files_of_their_kind_data() {
-  QTest::addColumn<QString>("family");
-  for (const char* const family : {"qwen3-5", "qwen3-5-uneven", "qwen3-next", "lfm2", "lfm2-moe"})
-    QTest::newRow(family) << family;
-}
-
-void GgufFamiliesTest::recurrent_layers_are_written_to_files_of_their_kind() {
-  QFETCH(QString, family);
-  const QTemporaryDir made;
-  const std::string name = family.toStdString(), file = made.filePath("written.gguf").toStdString(),
-                    folder = made.filePath("folder").toStdString();
-  const RunnerChoice choice{.max_model_len = 40};
-  const auto to_file = convert_as_it_is(gguf_path(name), file);
-  QVERIFY2(to_file.has_value(), refusal_in(to_file).c_str());
-  QVERIFY(largest_difference(logits_of(file, choice), logits_of(gguf_path(name), choice)) <= 1e-5);  // rates are logarithms
-  const auto to_folder = convert_as_it_is(family_path(name), folder);
-  QVERIFY2(to_folder.has_value(), refusal_in(to_folder).c_str());
-  QVERIFY(logits_of(folder, choice) == logits_of(family_path(name), choice));
-  if (!name.starts_with("qwen")) return;
-  // Heads of gated delta net would have to change their order.
-  const auto across = convert_as_it_is(gguf_path(name), made.filePath("across").toStdString());
-  QVERIFY(!across.has_value());
-  QVERIFY2(refusal_in(across).find("have heads in another order") != std::string::npos, refusal_in(across).c_str());
-}
-
 void GgufFamiliesTest::a_stack_of_experts_is_written_as_other_experts_are() {
   const QTemporaryDir made;
   const std::string folder = family_path("mixtral-fused");
@@ -151,6 +128,44 @@ void GgufFamiliesTest::a_matrix_of_one_row_may_be_a_list() {
   }
   other.write(file);
   QVERIFY(same_logits(file, usual));
+}
+
+void GgufFamiliesTest::per_layer_embeddings_may_be_in_blocks_data() {
+  QTest::addColumn<unsigned>("type");
+  QTest::newRow("Q4_0") << 2U;
+  QTest::newRow("Q5_1") << 7U;
+  QTest::newRow("Q8_0") << 8U;
+  QTest::newRow("Q6_K") << 14U;
+}
+
+/// The numbers of the blocks, of a table that stays in them.
+void GgufFamiliesTest::per_layer_embeddings_may_be_in_blocks() {
+  QFETCH(unsigned, type);
+  constexpr const char* kTable = "per_layer_token_embd.weight";
+  constexpr std::int64_t kWidth = 256, kColumns = 5 * kWidth;  // of all layers
+  const QTemporaryDir made;
+  const std::string folder = made.filePath("folder").toStdString(), file = made.filePath("plain.gguf").toStdString(),
+                    in_blocks = made.filePath("blocks.gguf").toStdString(), in_f32 = made.filePath("f32.gguf").toStdString();
+  engine::Json config = read_json_file(family_path("gemma4-per-layer") + "/config.json");
+  config["hidden_size_per_layer_input"] = kWidth;
+  write_random_folder(folder, config);
+  const auto report = convert_as_it_is(folder, file);
+  QVERIFY2(report.has_value(), refusal_in(report).c_str());
+  const engine::StoredType& stored = *engine::find_gguf_type(type);
+  const auto n_rows = config["vocab_size"].get<std::int64_t>(), n_blocks = n_rows * kColumns / stored.block;
+  const auto block = static_cast<std::size_t>(stored.bits / 8);
+  std::string blocks(static_cast<std::size_t>(n_blocks) * block, '\x11');  // halves of 0x1111: near 0.0007
+  for (std::size_t i = 0; i < blocks.size(); i += 7) {
+    if (i % block > 4 && i % block + 4 < block) blocks[i] = static_cast<char>(i);
+  }
+  std::vector<float> numbers(static_cast<std::size_t>(n_rows * kColumns));
+  stored.decode(reinterpret_cast<const std::byte*>(blocks.data()), n_blocks, numbers.data());
+  const std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  GgufCopy(file).leave_out(kTable).add(kTable, {n_rows, kColumns}, type, blocks).write(in_blocks);
+  GgufCopy(file).leave_out(kTable).add(kTable, {n_rows, kColumns}, kF32, bytes).write(in_f32);
+  const auto info = engine::inspect_checkpoint(in_blocks);
+  QVERIFY2(info.has_value() && info->warnings.empty(), refusal_in(info).c_str());
+  QVERIFY(same_logits(in_blocks, in_f32));
 }
 
 /// As converters wrote them before 2025: sizes of a head under the usual keys, and as many KV heads as heads.

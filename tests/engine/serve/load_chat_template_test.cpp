@@ -45,6 +45,20 @@ class LoadChatTemplateTest : public QObject {
     QVERIFY((*engine)->chat_template() == nullptr);
     QVERIFY(!(*engine)->model().info.has_chat_template);
     QVERIFY((*engine)->model().info.warnings.back().starts_with("the chat template is not used"));
+    const std::string why = (*engine)->model().no_chat_text();
+    QVERIFY2(why.starts_with("this model's chat template cannot be used: ") && why.find("line 1") != std::string::npos,
+             why.c_str());
+  }
+
+  void an_empty_chat_template_is_a_warning() {
+    const TinyModelCopy model;
+    model.edit("tokenizer_config.json", [](Json& config) { config.erase("chat_template"); });
+    const std::string without = (*load_engine(options_for(model.path())))->model().no_chat_text();
+    QCOMPARE(without, std::string("this model has no chat template"));
+    tests::write_file(model.file("chat_template.jinja"), "");
+    const auto engine = load_engine(options_for(model.path()));
+    const std::string why = (*engine)->model().no_chat_text();
+    QVERIFY2(why.find("chat_template.jinja is empty (0 bytes)") != std::string::npos, why.c_str());
   }
 
   void another_chat_template_may_be_given() {

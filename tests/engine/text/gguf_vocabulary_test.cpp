@@ -193,11 +193,16 @@ class GgufVocabularyTest : public QObject {
     vocabulary.tokens[0] = std::string(5000, 'x');
     VERIFY_HAS(refusal(vocabulary), "token 0 has 5000 bytes");
   }
-  void L17_ids_behind_the_tokens_are_refused() {
-    GgufVocabulary vocabulary = byte_level();
+  /// Readers of the model's configuration warn of them.
+  void L17_ids_behind_the_tokens_are_left_out() {
     for (const std::int32_t id : {-1, 259, 1 << 30}) {
-      vocabulary.bos_token_id = id;
-      VERIFY_HAS(refusal(vocabulary), "tokenizer.ggml.bos_token_id");
+      for (GgufVocabulary vocabulary : {byte_level(), gemma4(), wordpiece()}) {
+        vocabulary.add_bos_token = true;
+        vocabulary.bos_token_id = vocabulary.eos_token_id = vocabulary.cls_token_id = vocabulary.unknown_token_id = id;
+        const auto made = make_gguf_tokenizer(vocabulary);
+        QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
+        QVERIFY(!(*made)->bos_id().has_value());
+      }
     }
   }
   void names_that_are_not_known_are_refused() {

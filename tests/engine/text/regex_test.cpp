@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches are exact within the budget of a text, whatever the size of its windows, and an error beyond it.
-#include "engine/text/regex.h"
+#include "engine/text/regex/regex.h"
 
 #include <QTest>
 
@@ -81,6 +81,21 @@ class RegexTest : public QObject {
     QTest::newRow("intersection") << "[a-z&&[^b]]+"
                                   << "abc1"
                                   << "0-1 2-3 ";
+    QTest::newRow("letters of words") << "\\w+"
+                                      << "a\u00b2\u24d0 \u2167"
+                                      << "0-6 7-10 ";
+    QTest::newRow("letters of words in a class") << "[\\w]+"
+                                                 << "a\u00b2"
+                                                 << "0-1 ";
+    QTest::newRow("symbols in brackets") << "[[:punct:]]+"
+                                         << "a+-b"
+                                         << "1-3 ";
+    QTest::newRow("symbols as a property") << "\\p{Punct}+"
+                                           << "a+-b"
+                                           << "2-3 ";
+    QTest::newRow("script") << "\\p{Han}+\\p{^Hiragana}"
+                            << "\u4e2d\u6587a"
+                            << "0-7 ";
     QTest::newRow("hexadecimal digit") << "\\h+"
                                        << "xaF9g"
                                        << "1-4 ";

@@ -36,6 +36,8 @@ struct DeltaSizes {
 /// The rows of one sequence in a step.
 struct StepPart {
   int slot = 0, begin = 0, n_rows = 0, n_padding = 0;
+  int source = -1;                      ///< -1: the slot itself
+  std::vector<StateSnapshot> copies{};  ///< their sequence is that of the part
 };
 
 /// Owns the arrays of a RecurrentBatch.
@@ -46,16 +48,24 @@ struct StepArrays {
       context_len.push_back(part.begin + part.n_rows + part.n_padding);
       slots.push_back(part.slot);
       n_padding.push_back(part.n_padding);
+      sources.push_back(part.source < 0 ? part.slot : part.source);
+      for (StateSnapshot copy : part.copies) {
+        copy.sequence = static_cast<std::int32_t>(slots.size()) - 1;
+        snapshots.push_back(copy);
+      }
     }
   }
-  RecurrentBatch batch() const { return {static_cast<int>(slots.size()), query_start, context_len, slots, n_padding}; }
-  std::vector<std::int32_t> query_start{0}, context_len, slots, n_padding;
+  RecurrentBatch batch() const {
+    return {static_cast<int>(slots.size()), query_start, context_len, slots, n_padding, sources, snapshots};
+  }
+  std::vector<std::int32_t> query_start{0}, context_len, slots, n_padding, sources;
+  std::vector<StateSnapshot> snapshots;
 };
 
 /// Weights and inputs of a layer for a text of n rows, and the memory of its states.
 class DeltaLayer {
  public:
-  static constexpr int kSlots = 3;
+  static constexpr int kSlots = 8;
 
   DeltaLayer(const DeltaSizes& sizes, std::int64_t n_rows, std::uint64_t seed = 1) : sizes_(sizes), numbers_(seed) {
     fill(conv_, {sizes.taps, sizes.channels()});
@@ -74,6 +84,13 @@ class DeltaLayer {
     auto* const floats = static_cast<float*>(memory_.data());
     std::fill_n(floats, kSlots * n_bytes / sizeof(float), 1e30F);  // a sequence that begins must not read this
     return {.data = memory_.data(), .shape = sizes_.shape(), .n_slots = kSlots};
+  }
+
+  /// The bytes of a slot.
+  std::vector<std::byte> slot(Backend& backend, int i) const {
+    const std::size_t n = recurrent_operations(backend)->state_bytes(sizes_.shape());
+    const auto* const begin = static_cast<const std::byte*>(memory_.data()) + static_cast<std::size_t>(i) * n;
+    return {begin, begin + n};
   }
 
   /// Computes the rows [first, first + n) of the inputs as the step `parts`. Returns the outputs.
@@ -179,6 +196,52 @@ class RecurrentTest : public QObject {
     layer.step(*backend, states, 0, {{.slot = 0, .begin = 11, .n_padding = 2}});
     const RandomTensor rest = layer.step(*backend, states, 7, {{.slot = 0, .begin = 7, .n_rows = 5}});
     QVERIFY(same_bits(rest.view(), whole.view().rows(7, 5)));
+  }
+
+  void snapshots_are_the_states_where_a_step_might_have_ended_data() { add_isa_rows(); }
+  void snapshots_are_the_states_where_a_step_might_have_ended() {
+    const auto fast = backend_of_row(3), reference = make_reference_backend();
+    for (Backend* const backend : {fast.get(), reference.get()}) {
+      for (const DeltaSizes& sizes : all_sizes()) {
+        DeltaLayer layer(sizes, 23);
+        StateLayer states = layer.states(*backend);
+        const RandomTensor plain = layer.step(*backend, states, 0, {{.slot = 0, .n_rows = 23}});
+        states = layer.states(*backend);
+        const std::vector<StateSnapshot> copies = {
+            {.n_rows = 1, .slot = 4}, {.n_rows = 9, .slot = 5}, {.n_rows = 20, .slot = 6}, {.n_rows = 23, .slot = 7}};
+        const RandomTensor with = layer.step(*backend, states, 0, {{.slot = 0, .n_rows = 23, .copies = copies}});
+        QVERIFY(same_bits(with.view(), plain.view()));
+        for (const StateSnapshot& copy : copies) {
+          layer.step(*backend, states, 0, {{.slot = 2, .n_rows = copy.n_rows}});
+          QVERIFY2(layer.slot(*backend, copy.slot) == layer.slot(*backend, 2), qPrintable(QString::number(copy.n_rows)));
+        }
+      }
+    }
+  }
+
+  void a_sequence_may_begin_with_the_state_of_another_slot_data() { add_isa_rows(); }
+  void a_sequence_may_begin_with_the_state_of_another_slot() {
+    const auto fast = backend_of_row(3), reference = make_reference_backend();
+    for (Backend* const backend : {fast.get(), reference.get()}) {
+      DeltaLayer layer({}, 23);
+      StateLayer states = layer.states(*backend);
+      const RandomTensor whole = layer.step(*backend, states, 0, {{.slot = 0, .n_rows = 23}});
+      states = layer.states(*backend);
+      layer.step(*backend, states, 0, {{.slot = 0, .n_rows = 9, .copies = {{.n_rows = 7, .slot = 5}}}});
+      const std::vector<std::byte> source = layer.slot(*backend, 5);
+      // Two sequences in one step, each of which goes on and leaves the source as it is; one takes a snapshot itself.
+      const RandomTensor both = layer.step(
+          *backend, states, 7,
+          {{.slot = 1, .begin = 7, .n_rows = 8, .source = 5},
+           {.slot = 2, .begin = 7, .n_rows = 3, .n_padding = 2, .source = 5, .copies = {{.n_rows = 3, .slot = 6}}}});
+      QVERIFY(same_bits(both.view().rows(0, 8), whole.view().rows(7, 8)));
+      QVERIFY(layer.slot(*backend, 5) == source && layer.slot(*backend, 6) == layer.slot(*backend, 2));
+      const RandomTensor rest = layer.step(*backend, states, 15, {{.slot = 1, .begin = 15, .n_rows = 8}});
+      QVERIFY(same_bits(rest.view(), whole.view().rows(15, 8)));
+      // A sequence at position 0 begins with zeros, whatever its source.
+      const RandomTensor fresh = layer.step(*backend, states, 0, {{.slot = 3, .n_rows = 4, .source = 5}});
+      QVERIFY(same_bits(fresh.view(), whole.view().rows(0, 4)));
+    }
   }
 
   void all_instruction_sets_have_the_same_bits() {

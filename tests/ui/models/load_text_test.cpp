@@ -66,6 +66,7 @@ class LoadTextTest : public QObject {
         {{"kv_cache_memory_bytes", "1073741824"}, "KV memory 1.0 GiB"},
         {{"num_gpu_blocks_override", "0"}, "KV memory Auto"},
         {{"num_gpu_blocks_override", "70"}, "KV memory 70 blocks"},
+        {{"state_snapshot_memory_bytes", "0"}, "Snapshots Auto"},
         {{"dtype", "bfloat16"}, "Use BF16"},
         {{"quantization", "int8_g32"}, "Quantize to INT8, groups of 32"},
     };

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The docks at the bottom in the real window: Monitor, KV cache, Requests, Log.
-#include <QClipboard>
-#include <QComboBox>
-#include <QGuiApplication>
+// The docks at the bottom in the real window: Monitor, KV cache, Requests.
 #include <QLabel>
 #include <QLineEdit>
-#include <QListView>
 #include <QTableView>
 #include <QTableWidget>
 
@@ -13,6 +9,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/kv_map.h"
 #include "ui/widgets/live_chart.h"
+#include "ui/widgets/state_map.h"
 #include "ui/widgets/why_list.h"
 
 namespace docks_test {
@@ -38,6 +35,7 @@ class DocksTest : public QObject {
   void blocks_are_watched_only_while_the_kv_dock_is_seen();
   void docks_that_nobody_sees_compute_nothing();
   void layers_with_a_window_have_blocks_of_their_own();
+  void recurrent_layers_have_a_row_of_states();
   void F9_freezes_the_kv_map();
   void without_a_model_the_kv_dock_says_so();
   void what_is_reserved_and_empty_is_said_and_shown();
@@ -50,10 +48,6 @@ class DocksTest : public QObject {
   void a_paused_table_stands_still();
   void clearing_leaves_the_running_requests();
   void a_request_after_clearing_is_inspected();
-  void the_log_is_filtered_by_level_and_words();
-  void the_log_follows_and_copies();
-  void diagnostics_say_what_a_bug_report_needs();
-  void diagnostics_without_a_model();
 
  private:
   void open(FakeLoad load) {
@@ -74,7 +68,7 @@ class DocksTest : public QObject {
     QTRY_VERIFY(fixture->writer().stream() != nullptr);
   }
   /// The window anew, with another engine.
-  void reload(int FakeModel::* setting, int value) {
+  void reload(int FakeModel::*setting, int value) {
     FakeLoad load;
     load.model.*setting = value;
     open(std::move(load));
@@ -98,7 +92,6 @@ class DocksTest : public QObject {
     QVERIFY(QTest::qWaitForWindowActive(fixture->window.get()));
     QTest::keyClick(fixture->window.get(), Qt::Key_F9);
   }
-  static QString copied() { return QGuiApplication::clipboard()->text(); }
 
   std::unique_ptr<WindowFixture> fixture;
 };
@@ -263,6 +256,22 @@ void DocksTest::layers_with_a_window_have_blocks_of_their_own() {
   QTRY_VERIFY2(counts->text().endsWith("window 512: <b>0</b> of <b>24</b>"), qPrintable(counts->text()));
   hold_a_request();
   QTRY_VERIFY2(counts->text().endsWith("window 512: <b>1</b> of <b>24</b>"), qPrintable(counts->text()));
+  end_it();
+}
+
+void DocksTest::recurrent_layers_have_a_row_of_states() {
+  fixture->show_panel("kv");
+  QVERIFY(!fixture->find<ui::StateMap>("kv.states")->isVisible());
+  reload(&FakeModel::n_snapshots, 6);
+  fixture->show_panel("kv");
+  auto* states = fixture->find<ui::StateMap>("kv.states");
+  auto* counts = fixture->find<QLabel>("kv.counts");
+  QTRY_VERIFY2(counts->text().endsWith("states <b>0</b> of <b>4</b>, snapshots <b>1</b> of <b>6</b>"),
+               qPrintable(counts->text()));
+  QTRY_VERIFY(states->isVisible());
+  hold_a_request();
+  QTRY_VERIFY2(states->text_for(0).startsWith("State 0: request "), qPrintable(states->text_for(0)));
+  QCOMPARE(states->text_for(4), QString("Snapshot 0: state after 96 tokens"));
   end_it();
 }
 
@@ -438,60 +447,6 @@ void DocksTest::a_request_after_clearing_is_inspected() {
   fixture->say("Again");
   QVERIFY(fixture->wait_reply());
   QTRY_COMPARE(fixture->find<QLabel>("requests.inspector.title")->text(), QString("#2"));
-}
-
-void DocksTest::the_log_is_filtered_by_level_and_words() {
-  fixture->show_panel("log");
-  fixture->workbench->log().warning("engine", "an odd thing");
-  fixture->workbench->log().info("engine", "an even thing");
-  auto* words = fixture->find<QLineEdit>("log.find");
-  words->setText("thing");
-  QTRY_COMPARE(n_rows("log.list"), 2);
-  words->setText("odd");
-  QCOMPARE(n_rows("log.list"), 1);
-  words->setText("thing");
-  fixture->find<QComboBox>("log.level")->setCurrentIndex(2);
-  QCOMPARE(n_rows("log.list"), 1);
-  fixture->find<QComboBox>("log.level")->setCurrentIndex(3);
-  QCOMPARE(n_rows("log.list"), 0);
-  fixture->workbench->log().error("engine", "a bad thing");
-  QTRY_COMPARE(n_rows("log.list"), 1);
-}
-
-void DocksTest::the_log_follows_and_copies() {
-  fixture->show_panel("log");
-  for (int i = 0; i < 200; ++i) fixture->workbench->log().info("test", "line " + std::to_string(i));
-  QTRY_VERIFY(n_rows("log.list") >= 200);
-  auto* list = fixture->find<QListView>("log.list");
-  const QModelIndex last = list->model()->index(list->model()->rowCount() - 1, 0);
-  QTRY_VERIFY(list->viewport()->rect().intersects(list->visualRect(last)));
-  fixture->find<QLineEdit>("log.find")->setText("line 199");
-  fixture->click("log.copy");
-  QVERIFY2(copied().contains("line 199") && !copied().contains("line 198"), qPrintable(copied()));
-  fixture->click("log.clear");
-  QCOMPARE(n_rows("log.list"), 0);
-}
-
-void DocksTest::diagnostics_say_what_a_bug_report_needs() {
-  fixture->workbench->settings().set("server/api_key", "lathe-secret-key");
-  fixture->workbench->settings().set("appearance/theme", "dark");
-  fixture->workbench->log().warning("engine", "an odd thing");
-  fixture->say("My private question");
-  QVERIFY(fixture->wait_reply());
-  fixture->trigger("log.copy_diagnostics");
-  const QString text = copied();
-  for (const char* needed : {"Lathe: ", "Qt: ", "system: ", "memory: ", "model: fake", "options: all default",
-                             "KV cache: 1024", "appearance/theme=\"dark\"", "warning engine an odd thing"})
-    QVERIFY2(text.contains(needed), qPrintable(QString("%1 is not in\n%2").arg(needed, text)));
-  QVERIFY(text.contains(app::version().c_str()));
-  QVERIFY(!text.contains("secret") && !text.contains("private question"));
-}
-
-void DocksTest::diagnostics_without_a_model() {
-  fixture->trigger("model.unload");
-  QTRY_COMPARE(fixture->window->bridge().model_status().state, app::ModelState::none);
-  fixture->trigger("log.copy_diagnostics");
-  QVERIFY2(copied().contains("model: none loaded"), qPrintable(copied()));
 }
 
 LATHE_WINDOW_TEST(DocksTest)

@@ -8,6 +8,7 @@
 
 #include "app/api/draft.h"
 #include "engine/api/answer_parser.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tiny_model.h"
 #include "tests/ui/window_fixture.h"
@@ -34,6 +35,7 @@ class ModelTest : public QObject {
   void the_form_keeps_to_the_dock();
   void a_model_is_chosen_from_the_list();
   void a_model_with_a_broken_header_is_told_before_loading();
+  void snapshots_have_a_budget_where_layers_are_recurrent();
   void settings_reach_the_loader();
   void batching_offers_each_policy_and_what_it_needs();
   void the_cache_may_have_each_type();
@@ -191,6 +193,23 @@ void ModelTest::a_model_with_a_broken_header_is_told_before_loading() {
   QTRY_VERIFY(message->isVisible());
   QVERIFY2(message->numbers().contains("config.json"), qPrintable(message->numbers()));
   QCOMPARE(state(fixture), app::ModelState::none);
+}
+
+void ModelTest::snapshots_have_a_budget_where_layers_are_recurrent() {
+  WindowFixture fixture;
+  ui::LoadChoice& load = fixture.window->context().load;
+  auto* const budget = fixture.find<QSpinBox>("model.state_snapshot_memory_bytes");
+  load.choose(tiny_model_path());
+  QTRY_VERIFY(load.fit());
+  QVERIFY(!budget->isVisible());
+  load.choose(source_path("tests/fixtures/families/qwen3-5"));
+  QTRY_VERIFY(budget->isVisible());
+  QCOMPARE(budget->text(), QStringLiteral("Auto"));
+  budget->setValue(3);
+  QCOMPARE(load.options().state_snapshot_memory_bytes, std::int64_t{3} << 20);
+  QTRY_VERIFY(load.fit() && load.fit()->n_snapshots > 32);
+  fixture.click("model.enable_prefix_caching");
+  QTRY_VERIFY(!budget->isVisible());
 }
 
 void ModelTest::settings_reach_the_loader() {

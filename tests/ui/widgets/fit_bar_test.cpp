@@ -108,6 +108,24 @@ class FitBarTest : public QObject {
     QVERIFY(!shown.bar.words().contains("Host") && shown.bar.height() < plain);
   }
 
+  void states_of_recurrent_layers_have_a_line() {
+    Bar shown;
+    engine::FitEstimate fit = estimate_of(kMiB);
+    shown.bar.set_fit(fit, 16, 4096);
+    const int plain = shown.bar.height();
+    fit.states = 10 * kMiB;
+    shown.bar.set_fit(fit, 16, 4096);
+    QVERIFY2(shown.bar.words().endsWith("KV has states: 10.0 MiB"), qPrintable(shown.bar.words()));
+    fit.snapshots = 20 * kMiB;
+    fit.n_snapshots = 32;
+    shown.bar.set_fit(fit, 16, 4096);
+    QVERIFY2(shown.bar.words().endsWith("KV has states: 10.0, 32 snapshots: 20.0 MiB"), qPrintable(shown.bar.words()));
+    QVERIFY(shown.bar.height() > plain);
+    QVERIFY(shown.has_color(shown.theme.tokens().text3, plain - 4, plain + 12));
+    shown.bar.set_free(1e9, 2e9, {});
+    QVERIFY(!shown.bar.words().contains("states"));
+  }
+
   void sums_are_in_one_unit() {
     Bar shown;
     shown.bar.set_fit(estimate_of(64 * kMiB), 16, 4096, engine::MemoryUse{120 * 64 * kMiB, 0, 0, 0});

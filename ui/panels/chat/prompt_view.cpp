@@ -27,7 +27,7 @@ engine::Result<Rendered> render_prompt(app::ModelSlot& slot, const std::vector<e
   if (!lease)
     return engine::fail(engine::ErrorCode::unavailable, "No model is loaded; the chat template comes with a model.");
   const engine::ChatTemplate* chat = lease->chat_template();
-  if (chat == nullptr) return engine::fail(engine::ErrorCode::unsupported, "This checkpoint has no chat template.");
+  if (chat == nullptr) return engine::fail(engine::ErrorCode::unsupported, lease->model().no_chat_text());
   LATHE_TRY(const std::vector<engine::TextSpan> spans, chat->render(messages, {}));
   const engine::Tokenizer& tokenizer = lease->tokenizer();
   LATHE_TRY(const std::vector<std::int32_t> ids, tokenizer.encode_spans(spans));

@@ -185,9 +185,12 @@ void Welcome::refresh_notice() {
   if (only_completes) {
     buttons.push_back({QStringLiteral("serve"), tr("Show the Serve page"),
                        [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("serve")); }});
+    const std::string& error = context_.bridge.loaded()->chat_template_error;
+    const QString why = error.empty() ? tr("Its checkpoint has no chat template")
+                                      : tr("Its chat template cannot be used (%1)").arg(QString::fromStdString(error));
     notice_->set(MessageTone::info, tr("This model cannot chat"),
-                 tr("Its checkpoint has no chat template, so the format of messages for it is unknown. It can complete "
-                    "text: turn on the server and use /v1/completions, or run lathe complete."),
+                 why + tr(", so the format of messages for it is unknown. It can complete text: turn on the server and use "
+                          "/v1/completions, or run lathe complete."),
                  std::move(buttons));
   }
   notice_->setVisible(only_completes || status.state == app::ModelState::none || status.state == app::ModelState::failed);

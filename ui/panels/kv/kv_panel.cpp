@@ -117,6 +117,8 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   column->addLayout(head);
   map_ = new KvMap(theme, this);
   column->addWidget(map_, 1);
+  states_ = new StateMap(theme, this);
+  column->addWidget(states_);
   empty_ = make_label(theme, "kv.empty", tr("No model loaded: its KV cache will be shown here, block by block."), this, 12,
                       QFont::Normal, TextTone::text3);
   empty_->setAlignment(Qt::AlignCenter);
@@ -124,7 +126,8 @@ KvPanel::KvPanel(const PanelContext& context, QWidget* parent) : Panel(parent), 
   column->addWidget(empty_, 1);
   legend_ = new KvLegend(theme, this);
   column->addWidget(legend_);
-  connect(map_, &KvMap::request_clicked, map_, &KvMap::highlight);
+  connect(map_, &KvMap::request_clicked, this, &KvPanel::highlight);
+  connect(states_, &StateMap::request_clicked, this, &KvPanel::highlight);
   connect(&context.bridge, &Bridge::snapshot_changed, this, &KvPanel::follow_state);
   connect(&context.bridge, &Bridge::model_changed, this, &KvPanel::follow_state);
   context.actions.on("view.freeze_charts", this, [this](bool on) {
@@ -158,6 +161,12 @@ void KvPanel::show_state() {
   show_waste(*snapshot, waste);
   legend_->show_reserved(reserves_room(*snapshot));
   map_->show_snapshot(snapshot);
+  states_->show_states(snapshot->states);
+}
+
+void KvPanel::highlight(std::uint64_t request) {
+  map_->highlight(request);
+  states_->highlight(request);
 }
 
 void KvPanel::show_counts(const engine::EngineSnapshot& snapshot, const KvWaste& waste) {
@@ -167,6 +176,11 @@ void KvPanel::show_counts(const engine::EngineSnapshot& snapshot, const KvWaste&
   for (const engine::KvWindowState& of : snapshot.windows) {
     words += tr(" &nbsp; window %1: %2 of %3")
                  .arg(QLocale().toString(static_cast<qlonglong>(of.window)), bold(of.n_blocks_used), bold(of.n_blocks));
+  }
+  if (const engine::RecurrentStates& states = snapshot.states; states.n_slots > 0) {
+    words += tr(" &nbsp; states %1 of %2").arg(bold(states.n_slots_used), bold(states.n_slots));
+    if (states.n_snapshots > 0)
+      words += tr(", snapshots %1 of %2").arg(bold(states.n_snapshots_held), bold(states.n_snapshots));
   }
   counts_->setText(words);
 }
@@ -190,6 +204,7 @@ void KvPanel::show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& 
 void KvPanel::show_parts(bool loaded) {
   empty_->setVisible(!loaded);
   for (QWidget* part : std::initializer_list<QWidget*>{map_, legend_, counts_, waste_}) part->setVisible(loaded);
+  if (!loaded) states_->hide();
 }
 
 void KvPanel::showEvent(QShowEvent* event) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// KvPanel: the map of all blocks of the KV cache, its counts, and its waste.
+// KvPanel: the map of all blocks of the KV cache, its counts, and its waste; the states of recurrent layers below it.
 #pragma once
 
 #include "ui/panels/panel.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/kv_map.h"
+#include "ui/widgets/state_map.h"
 
 namespace lathe::ui {
 
@@ -36,12 +37,14 @@ class KvPanel : public Panel {
   void show_counts(const engine::EngineSnapshot& snapshot, const KvWaste& waste);
   void show_waste(const engine::EngineSnapshot& snapshot, const KvWaste& waste);
   void show_parts(bool loaded);
+  void highlight(std::uint64_t request);
 
   PanelContext context_;
   QLabel* counts_;
   QLabel* waste_;
   QLabel* empty_;
   KvMap* map_;
+  StateMap* states_;
   KvLegend* legend_;
   bool frozen_ = false;
 };

@@ -341,6 +341,33 @@ void OptionForm::make_serving() {
   FormRow* target = add_spin(*section, "target_itl_ms", tr("Target step, ms"), tr("None"));
   readers_.push_back([this, target] { target->setVisible(value("enable_chunked_prefill") == QLatin1String("true")); });
   add_switch(*section, "enable_prefix_caching", tr("Prefix caching"));
+  make_snapshot_memory(*section);
+}
+
+/// Adds the budget of snapshots, in MiB, for models that have recurrent layers.
+void OptionForm::make_snapshot_memory(Section& section) {
+  constexpr const char* kOption = "state_snapshot_memory_bytes";
+  auto* amount = new Quiet<QSpinBox>(&section);
+  amount->setRange(0, 100'000'000);
+  amount->setMinimumWidth(context_.theme.px(72));
+  amount->setKeyboardTracking(false);
+  amount->setGroupSeparatorShown(true);
+  amount->setAlignment(Qt::AlignRight);
+  amount->setSpecialValueText(tr("Auto"));
+  FormRow* row = add_row(section, kOption, tr("Snapshots, MiB"), amount);
+  connect(amount, &QSpinBox::valueChanged, this, [this](int mib) { write(kOption, QString::number(qint64{mib} << 20)); });
+  const auto show_row = [this, row] {
+    const engine::EngineOptions& options = context_.load.options();
+    const std::optional<engine::FitEstimate>& fit = context_.load.fit();
+    const bool has_states = options.state_snapshot_memory_bytes > 0 || (fit && fit->states > 0);
+    row->setVisible(has_states && engine::why_idle(options, kOption).empty());
+  };
+  connect(&context_.load, &LoadChoice::fit_changed, this, show_row);
+  readers_.push_back([this, amount, show_row] {
+    const QSignalBlocker quiet(amount);
+    amount->setValue(static_cast<int>(context_.load.options().state_snapshot_memory_bytes >> 20));
+    show_row();
+  });
 }
 
 void OptionForm::make_policy(Section& section) {

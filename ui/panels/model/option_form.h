@@ -37,6 +37,7 @@ class OptionForm : public QWidget {
   void select_device();
   void make_serving();
   void make_policy(Section& section);
+  void make_snapshot_memory(Section& section);
   void make_kv_memory(Section& section);
   void make_rest();
   FormRow* add_row(Section& section, const char* option, const QString& label, QWidget* control);

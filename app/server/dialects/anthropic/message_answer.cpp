@@ -4,6 +4,7 @@
 #include "app/server/dialects/anthropic/anthropic.h"
 #include "app/server/error_status.h"
 #include "app/server/generate/sse_event.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::anthropic {
 namespace {
@@ -40,7 +41,7 @@ OrderedJson call_block(const engine::ToolCall& call, OrderedJson input) {
 
 /// Returns the arguments as an object; they are the text of one.
 OrderedJson input_of(const engine::ToolCall& call) {
-  const auto parsed = engine::parse_ordered_json(call.arguments, "arguments");
+  const auto parsed = engine::parse_exact_json(call.arguments, "arguments");
   return parsed && parsed->is_object() ? *parsed : OrderedJson::object();
 }
 

@@ -6,6 +6,7 @@
 #include "app/log/printable.h"
 #include "app/server/generate/chat_messages.h"
 #include "app/server/request_body.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::anthropic {
 namespace {
@@ -130,7 +131,7 @@ class MessageBlocks {
     call.id = block.text("id").value_or("");
     call.name = block.text("name").value_or("");
     if (call.name.empty()) block.refuse("name", "is missing or empty");
-    if (block.object("input") != nullptr) call.arguments = engine::dump_json(ordered["input"]);
+    if (block.object("input") != nullptr) call.arguments = engine::dump_exact_json(ordered["input"]);
     else block.refuse("input", "is missing");
     call_names_[call.id] = call.name;
     message.tool_calls.push_back(std::move(call));

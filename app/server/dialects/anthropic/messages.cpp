@@ -7,6 +7,7 @@
 #include "app/server/generate/chat_plan.h"
 #include "app/server/generate/flat_tools.h"
 #include "app/server/generate/submit.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::anthropic {
 namespace {
@@ -40,26 +41,38 @@ void translate_tool_choice(RequestFields& reader, RequestBody& given) {
   else inner.refuse("type", "must be \"auto\", \"any\", \"tool\" or \"none\", got \"" + printable(type, 40) + "\"");
   reader.take_over(inner);
   if (!reader.failed()) given.set("tool_choice", std::move(translated), "tool_choice");
+  given.name_inside("tool_choice.function.name", "tool_choice.name");
 }
 
-/// Translates {"effort", "format": {"type": "json_schema", "schema"}} to "reasoning_effort" and OpenAI's "response_format".
+/// Translates {"type": "json_schema", "schema"} to OpenAI's "response_format". `ordered`: the same with its keys in their
+/// order.
+void translate_format(const Json& format, const OrderedJson& ordered, const std::string& path, RequestFields& reader,
+                      RequestBody& given) {
+  RequestFields one(format, path);
+  if (one.text("type").value_or("") != "json_schema") one.refuse("type", "must be \"json_schema\"");
+  const Json* schema = one.object("schema");
+  if (schema == nullptr) one.refuse("schema", "is missing");
+  warn_of_unread_fields(one, {});
+  reader.take_over(one);
+  if (schema == nullptr) return;
+  OrderedJson named = {{"name", "output"}, {"schema", ordered["schema"]}, {"strict", true}};
+  given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(named)}}, path);
+  given.name_inside(path + ".json_schema.schema", path + ".schema");
+}
+
+/// Translates {"effort", "format"} and "output_format", the older name of the format.
 void translate_output_config(RequestFields& reader, const OrderedJson& ordered, RequestBody& given) {
+  const Json* older = reader.object("output_format");
+  if (older != nullptr) translate_format(*older, ordered["output_format"], "output_format", reader, given);
   const Json* config = reader.object("output_config");
   if (config == nullptr) return;
   RequestFields inner(*config, "output_config");
   if (const auto effort = inner.text("effort")) given.set("reasoning_effort", *effort, "output_config.effort");
   if (const Json* format = inner.object("format")) {
-    RequestFields one(*format, "output_config.format");
-    if (one.text("type").value_or("") != "json_schema") one.refuse("type", "must be \"json_schema\"");
-    const Json* schema = one.object("schema");
-    if (schema == nullptr) one.refuse("schema", "is missing");
-    inner.take_over(one);
-    if (schema != nullptr) {
-      OrderedJson named = {{"name", "output"}, {"schema", ordered["output_config"]["format"]["schema"]}, {"strict", true}};
-      given.set_ordered("response_format", {{"type", "json_schema"}, {"json_schema", std::move(named)}},
-                        "output_config.format");
-      given.name_inside("output_config.format.json_schema.schema", "output_config.format.schema");
+    if (older != nullptr && *older != *format) {
+      inner.refuse("format", "and output_format are the same field and have different values; send one of them");
     }
+    translate_format(*format, ordered["output_config"]["format"], "output_config.format", inner, given);
   }
   warn_of_unread_fields(inner);
   reader.take_over(inner);
@@ -75,14 +88,16 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
   MessagesRequest request;
   LATHE_TRY(request.given, RequestBody::read(text, request_fields()));
   LATHE_TRY(const OrderedJson ordered, engine::parse_ordered_json(text, "body"));
+  LATHE_TRY(const OrderedJson exact, engine::parse_exact_json(text, "body"));
   const RequestBody original = request.given;
   RequestFields reader = original.reader();
-  request.tools = nest_tools(reader, ordered, kToolForm);
+  request.tools = nest_tools(reader, exact, kToolForm);
   translate_tool_choice(reader, request.given);
   translate_output_config(reader, ordered, request.given);
   LATHE_TRY_VOID(reader.verdict());
-  request.given.set("tools", Json(request.tools), "tools");
-  LATHE_TRY(request.messages, read_message_blocks(reader, ordered));
+  request.given.set("tools", Json(engine::rounded_json(request.tools)), "tools");
+  name_flat_tools(request.given, original.fields(), kToolForm);
+  LATHE_TRY(request.messages, read_message_blocks(reader, exact));
   if (is_prefilled(request.messages)) request.given.set("continue_final_message", true, "messages");
   request.given.warn(reader.warnings());
   return request;
@@ -90,20 +105,21 @@ engine::Result<MessagesRequest> read_request(std::string_view text) {
 
 /// Marks the fields as read that were translated.
 void skip_translated(const RequestFields& body) {
-  for (const char* name : {"messages", "system", "output_config"}) body.has(name);
+  for (const char* name : {"messages", "system", "output_config", "output_format"}) body.has(name);
 }
 
 }  // namespace
 
 engine::Result<http::Reply> answer_messages(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const MessagesRequest read, read_request(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "msg_");
   plan.fields.structured = read_structured_fields(body, read.given);
   refuse_unserved_fields(body, {}, request_fields());
-  LATHE_TRY_VOID(plan_chat(body, read.tools, reader_of(read.messages), *engine, plan));
+  const auto planned = plan_chat(body, read.tools, reader_of(read.messages), *engine, plan);
+  if (!planned) return tl::unexpected(read.given.in_given_names(planned.error()));
   skip_translated(body);
   warn_of_unread_fields(body, request_fields());
   LATHE_TRY(auto set, submit_plan(context, request, *engine, plan, body, read.given));
@@ -114,7 +130,7 @@ engine::Result<http::Reply> answer_messages(const ServerContext& context, const 
 /// Counts the tokens of the prompt, which need not fit into the context.
 engine::Result<http::Reply> answer_count_tokens(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const MessagesRequest read, read_request(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = read.given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   LATHE_TRY(const std::vector<engine::TextSpan> spans,

@@ -12,6 +12,7 @@ using enum FieldFate;
 constexpr KnownField kMessagesFields[] = {
     {.name = "system", .fate = served},
     {.name = "output_config", .fate = served},
+    {.name = "output_format", .fate = served},
     {.name = "mcp_servers", .fate = refused},
     {.name = "container", .fate = refused},
     {.name = "suffix", .fate = refused},

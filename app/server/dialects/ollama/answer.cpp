@@ -6,6 +6,7 @@
 #include "app/server/dialects/ollama/ollama.h"
 #include "app/server/error_status.h"
 #include "app/server/generate/token_logprobs.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::ollama {
 namespace {
@@ -14,8 +15,8 @@ using engine::AnswerDelta;
 using engine::OrderedJson;
 using engine::TokenEvent;
 
-/// Units: nanoseconds, from milliseconds.
-std::int64_t nanoseconds(double ms) { return static_cast<std::int64_t>(std::max(ms, 0.0) * 1e6); }
+/// Units: nanoseconds, from milliseconds. At least 1: clients divide by durations.
+std::int64_t nanoseconds(double ms) { return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::max(ms, 0.0) * 1e6)); }
 
 OrderedJson object_head(const std::string& model) {
   OrderedJson object;
@@ -25,7 +26,7 @@ OrderedJson object_head(const std::string& model) {
 }
 
 OrderedJson call_object(const engine::ToolCall& call, std::size_t index) {
-  const auto arguments = engine::parse_ordered_json(call.arguments, "arguments");
+  const auto arguments = engine::parse_exact_json(call.arguments, "arguments");
   OrderedJson function;
   function["index"] = index;
   function["name"] = call.name;
@@ -33,7 +34,7 @@ OrderedJson call_object(const engine::ToolCall& call, std::size_t index) {
   return {{"id", call.id}, {"function", std::move(function)}};
 }
 
-void write_line(const OrderedJson& object, std::string& out) { out.append(engine::dump_json(object)).append("\n"); }
+void write_line(const OrderedJson& object, std::string& out) { out.append(engine::dump_exact_json(object)).append("\n"); }
 
 }  // namespace
 
@@ -77,12 +78,12 @@ void AnswerObjects::add_end(const TokenEvent& event, OrderedJson& to) const {
   to["eval_duration"] = nanoseconds(timings.end_ms - timings.ttft_ms);
 }
 
-OrderedJson loaded_object(const std::string& model, bool is_chat) {
+OrderedJson loaded_object(const std::string& model, bool is_chat, bool unloads) {
   OrderedJson object = object_head(model);
   if (is_chat) object["message"] = {{"role", "assistant"}, {"content", ""}};
   else object["response"] = "";
   object["done"] = true;
-  object["done_reason"] = "load";
+  object["done_reason"] = unloads ? "unload" : "load";
   return object;
 }
 

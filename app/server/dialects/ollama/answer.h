@@ -27,8 +27,8 @@ class AnswerObjects {
   std::int64_t n_top_logprobs_;
 };
 
-/// Returns the object that answers a request without messages or prompt, which only asks to load the model.
-engine::OrderedJson loaded_object(const std::string& model, bool is_chat);
+/// Returns the object that answers a request without messages or prompt, which only asks to load the model, or to unload it.
+engine::OrderedJson loaded_object(const std::string& model, bool is_chat, bool unloads);
 
 class WholeObject final : public CollectedAnswer {
  public:

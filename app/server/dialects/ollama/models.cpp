@@ -102,12 +102,15 @@ http::Response list_of(const ServerContext& context,
     for (const std::string& name : context.served_names(engine->model())) {
       list["models"].push_back(entry(engine->model(), name));
     }
+    const engine::Engine& embedder = engine->embedder();
+    if (&embedder != &*engine) list["models"].push_back(entry(embedder.model(), embedder.model().name));
   }
   return {200, "application/json", {}, engine::dump_json(list)};
 }
 
 OrderedJson capabilities_of(const engine::Engine& engine) {
   const LoadedModel& model = engine.model();
+  if (!model.generates) return OrderedJson::array({"embedding"});
   OrderedJson list = OrderedJson::array({"completion"});
   if (!model.answer_formats_with_tools.tool_calls.empty() && model.options.enable_auto_tool_choice) list.push_back("tools");
   if (!model.answer_formats.reasoning.empty()) list.push_back("thinking");

@@ -20,9 +20,10 @@ namespace {
 using enum FieldFate;
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/api/chat", answer_chat}, Route{"POST", "/api/generate", answer_generate},
-    Route{"GET", "/api/tags", answer_tags},  Route{"GET", "/api/ps", answer_ps},
-    Route{"POST", "/api/show", answer_show}, Route{"GET", "/api/version", answer_version, true},
+    Route{"POST", "/api/chat", answer_chat},   Route{"POST", "/api/generate", answer_generate},
+    Route{"POST", "/api/embed", answer_embed}, Route{"POST", "/api/embeddings", answer_embeddings},
+    Route{"GET", "/api/tags", answer_tags},    Route{"GET", "/api/ps", answer_ps},
+    Route{"POST", "/api/show", answer_show},   Route{"GET", "/api/version", answer_version, true},
     Route{"GET", "/", answer_root, true},
 };
 
@@ -43,10 +44,10 @@ constexpr KnownField kOllamaFields[] = {
     {.name = "width", .fate = refused},
     {.name = "height", .fate = refused},
     {.name = "steps", .fate = refused},
-    // The prompt is never truncated: one that does not fit is refused. The model stays loaded.
-    {.name = "truncate", .fate = warned, .neutral = "true"},
-    {.name = "shift", .fate = warned, .neutral = "true"},
-    {.name = "keep_alive", .fate = harmless},
+    // False is obeyed: a prompt that does not fit is refused, and an answer ends with the context. True is the default.
+    {.name = "truncate", .fate = warned, .neutral = "true false"},
+    {.name = "shift", .fate = warned, .neutral = "true false"},
+    {.name = "keep_alive", .fate = served},
 };
 
 std::string chat_command(const std::string& base_url, const std::string& model, const std::string& key) {
@@ -54,6 +55,15 @@ std::string chat_command(const std::string& base_url, const std::string& model, 
   if (!model.empty()) body["model"] = model;
   body["messages"] = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
   std::string command = "curl " + base_url + "/api/chat -H 'Content-Type: application/json'";
+  if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
+  return command + " -d " + shell_quoted(engine::dump_json(body));
+}
+
+std::string embed_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  engine::OrderedJson body;
+  if (!model.empty()) body["model"] = model;
+  body["input"] = "What is a KV cache?";
+  std::string command = "curl " + base_url + "/api/embed -H 'Content-Type: application/json'";
   if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
   return command + " -d " + shell_quoted(engine::dump_json(body));
 }
@@ -96,6 +106,8 @@ extern constexpr Dialect kOllamaDialect = {.name = "Ollama",
                                            .routes = ollama::kRoutes,
                                            .error_body = ollama::error_body,
                                            .curl = ollama::chat_command,
-                                           .path_prefix = "/api/"};
+                                           .vector_curl = ollama::embed_command,
+                                           .path_prefix = "/api/",
+                                           .any_media_type = true};
 
 }  // namespace lathe::app

@@ -12,6 +12,8 @@ namespace lathe::app::ollama {
 
 engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_generate(const ServerContext& context, const http::Request& request);
+engine::Result<http::Reply> answer_embed(const ServerContext& context, const http::Request& request);
+engine::Result<http::Reply> answer_embeddings(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_tags(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_ps(const ServerContext& context, const http::Request& request);
 engine::Result<http::Reply> answer_show(const ServerContext& context, const http::Request& request);

@@ -12,7 +12,7 @@ namespace {
 /// Reads "logprobs" (whether they are shown) and "top_logprobs" (number of alternatives).
 void read_chat_logprobs(RequestFields& body, AnswerPlan& plan) {
   plan.report_logprobs = body.flag("logprobs").value_or(false);
-  const std::int64_t n_top = body.integer("top_logprobs").value_or(0);
+  const std::int64_t n_top = read_top_logprobs(body);
   if (n_top != 0 && !plan.report_logprobs)
     body.refuse("top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true");
   if (plan.report_logprobs) plan.fields.sampling.logprobs = n_top;
@@ -22,7 +22,7 @@ void read_chat_logprobs(RequestFields& body, AnswerPlan& plan) {
 
 engine::Result<http::Reply> answer_chat(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "chatcmpl-");

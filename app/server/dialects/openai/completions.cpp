@@ -92,7 +92,7 @@ void read_echo_and_logprobs(RequestFields& body, AnswerPlan& plan) {
 
 engine::Result<http::Reply> answer_completions(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const RequestBody given, RequestBody::read(request.body));
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   RequestFields body = given.reader();
   LATHE_TRY_VOID(check_model(body, context, engine->model()));
   AnswerPlan plan = make_plan(context, engine->model(), read_common_fields(body, engine->model()), "cmpl-");

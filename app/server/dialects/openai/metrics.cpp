@@ -3,8 +3,12 @@
 // Source: Prometheus text format 0.0.4; vLLM's V1 metrics.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "app/server/dialects/openai/openai.h"
 #include "app/server/escape.h"
@@ -91,9 +95,17 @@ constexpr std::array kHistograms = {
 /// Returns the shortest text that reads back as the same number; fmt ignores the locale's decimal comma.
 std::string number_text(double number) { return fmt::format("{}", number); }
 
+/// An engine of the server, under its name. A held embedding_model has an engine of its own.
+struct MeasuredEngine {
+  const engine::LoadedModel& model;
+  std::shared_ptr<const EngineSnapshot> snapshot;
+  std::string labels;
+};
+
 class MetricsText {
  public:
-  explicit MetricsText(std::string labels) : labels_(std::move(labels)) {}
+  /// Sets the labels of the samples that follow.
+  void label(std::string labels) { labels_ = std::move(labels); }
 
   void head(std::string_view name, std::string_view help, std::string_view type) {
     text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
@@ -106,7 +118,6 @@ class MetricsText {
     text_ += " " + number_text(value) + "\n";
   }
   void histogram(const HistogramMetric& metric, const engine::HistogramSnapshot& histogram) {
-    head(metric.name, metric.help, "histogram");
     const std::string bucket = std::string(metric.name) + "_bucket";
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < histogram.bounds.size() && i < histogram.counts.size(); ++i) {
@@ -123,52 +134,121 @@ class MetricsText {
   std::string labels_, text_;
 };
 
-std::string engine_metrics(const engine::Engine& engine, const std::string& served_name) {
-  const auto snapshot = engine.snapshot();
-  const engine::LoadedModel& model = engine.model();
-  MetricsText text("model_name=\"" + label_value(served_name) + "\",engine=\"0\"");
-  for (const Metric& gauge : kGauges) {
-    text.head(gauge.name, gauge.help, "gauge");
-    text.sample(gauge.name, "", gauge.value(*snapshot));
+/// A sample of a metric of recurrent states. Samples of one metric follow each other; the first has its help.
+struct StateSample {
+  std::string_view name, help, type, labels;
+  double (*value)(const engine::RecurrentStates&);
+};
+constexpr std::array kStateSamples = {
+    StateSample{"lathe:state_slots", "Slots for the states of recurrent layers, one for each running request.", "gauge",
+                "state=\"used\"", [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_slots_used); }},
+    StateSample{"lathe:state_slots", "", "gauge", "state=\"free\"",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_slots - of.n_slots_used); }},
+    StateSample{"lathe:state_snapshots", "Snapshots of recurrent states, from which the prefix cache continues.", "gauge",
+                "state=\"held\"",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_snapshots_held); }},
+    StateSample{"lathe:state_snapshots", "", "gauge", "state=\"free\"",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_snapshots - of.n_snapshots_held); }},
+    StateSample{"lathe:state_snapshot_bytes", "Bytes of the snapshots that are held.", "gauge", "",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_snapshots_held * of.slot_bytes); }},
+    StateSample{"lathe:state_snapshots_taken_total", "Snapshots of recurrent states taken.", "counter", "",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_snapshots_taken); }},
+    StateSample{"lathe:state_snapshot_hits_total", "Requests that continued from a snapshot.", "counter", "",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_snapshot_hits); }},
+    StateSample{"lathe:state_snapshots_evicted_total",
+                "Snapshots lost to newer ones, or together with the KV block that ends their prefix.", "counter", "",
+                [](const engine::RecurrentStates& of) { return static_cast<double>(of.n_snapshots_evicted); }},
+};
+
+/// States of recurrent layers and their snapshots; nothing if no engine has such layers.
+void add_states(MetricsText& text, const std::vector<MeasuredEngine>& engines) {
+  const auto has_states = [](const MeasuredEngine& of) { return of.snapshot->states.n_slots > 0; };
+  if (std::ranges::none_of(engines, has_states)) return;
+  for (auto begin = kStateSamples.begin(); begin != kStateSamples.end();) {
+    const auto end =
+        std::find_if(begin, kStateSamples.end(), [&](const StateSample& one) { return one.name != begin->name; });
+    text.head(begin->name, begin->help, begin->type);
+    for (const MeasuredEngine& of : engines) {
+      if (!has_states(of)) continue;
+      text.label(of.labels);
+      for (const StateSample& one : std::span(begin, end)) text.sample(one.name, one.labels, one.value(of.snapshot->states));
+    }
+    begin = end;
   }
-  if (!snapshot->windows.empty()) {
-    text.head("lathe:kv_window_blocks",
-              "KV blocks of layers with a sliding window, in models that also have layers without it or with a longer one.",
-              "gauge");
-  }
-  for (const engine::KvWindowState& of : snapshot->windows) {
+}
+
+void add_windows(MetricsText& text, const EngineSnapshot& snapshot) {
+  for (const engine::KvWindowState& of : snapshot.windows) {
     for (const auto& [state, n] : {std::pair("used", of.n_blocks_used), std::pair("cached", of.n_blocks_cached),
                                    std::pair("free", of.n_blocks_free)}) {
       text.sample("lathe:kv_window_blocks", fmt::format("window=\"{}\",state=\"{}\"", of.window, state), n);
     }
   }
-  for (const Metric& counter : kCounters) {
-    text.head(counter.name, counter.help, "counter");
-    text.sample(counter.name, "", counter.value(*snapshot));
-  }
-  text.head("vllm:prompt_tokens_by_source_total", "Prompt tokens by the source of their keys and values.", "counter");
-  const engine::EngineCounters& counters = snapshot->counters;
+}
+
+void add_sources(MetricsText& text, const engine::EngineCounters& counters) {
   for (const auto& [source, n] : {std::pair("local_compute", counters.n_prompt_tokens - counters.n_prefix_hits),
                                   std::pair("local_cache_hit", counters.n_prefix_hits)}) {
     text.sample("vllm:prompt_tokens_by_source_total", fmt::format("source=\"{}\"", source), static_cast<double>(n));
   }
-  text.head("vllm:request_success_total", "Requests that ended, by reason.", "counter");
-  for (const FinishedBy& finished : kFinished) {
-    text.sample("vllm:request_success_total", "finished_reason=\"" + std::string(finished.reason) + "\"",
-                static_cast<double>(snapshot->counters.*finished.count));
-  }
-  for (const HistogramMetric& metric : kHistograms) text.histogram(metric, (*snapshot).*metric.histogram);
-  text.head("vllm:cache_config_info", "How the KV cache was set up.", "gauge");
+}
+
+std::string cache_config(const MeasuredEngine& of) {
   auto config = fmt::format("block_size=\"{}\",num_gpu_blocks=\"{}\",cache_dtype=\"{}\",enable_prefix_caching=\"{}\"",
-                            snapshot->block_size, snapshot->n_blocks, label_value(model.kv_cache_dtype),
-                            model.options.enable_prefix_caching ? "True" : "False");
-  if (model.division) config += fmt::format(",gpu_memory_utilization=\"{}\"", model.division->utilization);
-  text.sample("vllm:cache_config_info", config, 1);
+                            of.snapshot->block_size, of.snapshot->n_blocks, label_value(of.model.kv_cache_dtype),
+                            of.model.options.enable_prefix_caching ? "True" : "False");
+  if (of.model.division) config += fmt::format(",gpu_memory_utilization=\"{}\"", of.model.division->utilization);
+  return config;
+}
+
+/// Writes each metric once, with samples of all engines.
+std::string engine_metrics(const std::vector<MeasuredEngine>& engines) {
+  MetricsText text;
+  const auto for_each = [&](const auto& add) {
+    for (const MeasuredEngine& of : engines) {
+      text.label(of.labels);
+      add(of);
+    }
+  };
+  for (const Metric& gauge : kGauges) {
+    text.head(gauge.name, gauge.help, "gauge");
+    for_each([&](const MeasuredEngine& of) { text.sample(gauge.name, "", gauge.value(*of.snapshot)); });
+  }
+  if (std::ranges::any_of(engines, [](const MeasuredEngine& of) { return !of.snapshot->windows.empty(); })) {
+    text.head("lathe:kv_window_blocks",
+              "KV blocks of layers with a sliding window, in models that also have layers without it or with a longer one.",
+              "gauge");
+  }
+  for_each([&](const MeasuredEngine& of) { add_windows(text, *of.snapshot); });
+  add_states(text, engines);
+  for (const Metric& counter : kCounters) {
+    text.head(counter.name, counter.help, "counter");
+    for_each([&](const MeasuredEngine& of) { text.sample(counter.name, "", counter.value(*of.snapshot)); });
+  }
+  text.head("vllm:prompt_tokens_by_source_total", "Prompt tokens by the source of their keys and values.", "counter");
+  for_each([&](const MeasuredEngine& of) { add_sources(text, of.snapshot->counters); });
+  text.head("vllm:request_success_total", "Requests that ended, by reason.", "counter");
+  for_each([&](const MeasuredEngine& of) {
+    for (const FinishedBy& finished : kFinished) {
+      text.sample("vllm:request_success_total", "finished_reason=\"" + std::string(finished.reason) + "\"",
+                  static_cast<double>(of.snapshot->counters.*finished.count));
+    }
+  });
+  for (const HistogramMetric& metric : kHistograms) {
+    text.head(metric.name, metric.help, "histogram");
+    for_each([&](const MeasuredEngine& of) { text.histogram(metric, (*of.snapshot).*metric.histogram); });
+  }
+  text.head("vllm:cache_config_info", "How the KV cache was set up.", "gauge");
+  for_each([&](const MeasuredEngine& of) { text.sample("vllm:cache_config_info", cache_config(of), 1); });
   return text.take();
 }
 
+MeasuredEngine measured(const engine::Engine& engine, const std::string& name, int index) {
+  return {engine.model(), engine.snapshot(), fmt::format("model_name=\"{}\",engine=\"{}\"", label_value(name), index)};
+}
+
 std::string server_metrics(const Traffic& traffic) {
-  MetricsText text("");
+  MetricsText text;
   text.head("http_requests_total", "Requests answered, by class of status.", "counter");
   for (int hundreds = 2; hundreds <= 5; ++hundreds) {
     text.sample("http_requests_total", "status=\"" + std::to_string(hundreds) + "xx\"",
@@ -187,8 +267,12 @@ std::string server_metrics(const Traffic& traffic) {
 /// Without a model only the server's own counters are returned.
 engine::Result<http::Reply> answer_metrics(const ServerContext& context, const http::Request&) {
   http::Response response{200, "text/plain; version=0.0.4; charset=utf-8", {}, {}};
-  if (const EngineLease engine = context.models.lease())
-    response.body = engine_metrics(*engine, context.served_name(engine->model()));
+  if (const EngineLease engine = context.models.lease()) {
+    std::vector<MeasuredEngine> engines = {measured(*engine, context.served_name(engine->model()), 0)};
+    engine::Engine& embedder = engine->embedder();
+    if (&embedder != &*engine) engines.push_back(measured(embedder, embedder.model().name, 1));
+    response.body = engine_metrics(engines);
+  }
   response.body += server_metrics(context.traffic);
   return response;
 }

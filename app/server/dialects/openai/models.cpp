@@ -60,6 +60,8 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
     for (const std::string& name : context.served_names(engine->model())) {
       list["data"].push_back(model_card(context, engine->model(), name));
     }
+    const engine::Engine& embedder = engine->embedder();
+    if (&embedder != &*engine) list["data"].push_back(model_card(context, embedder.model(), embedder.model().name));
   }
   return http::Response{200, "application/json", {}, engine::dump_json(list)};
 }
@@ -67,6 +69,12 @@ engine::Result<http::Reply> answer_models(const ServerContext& context, const ht
 engine::Result<http::Reply> answer_model(const ServerContext& context, const http::Request& request) {
   LATHE_TRY(const EngineLease engine, lease_engine(context));
   const std::string_view asked = std::string_view(request.path).substr(std::string_view("/v1/models/").size());
+  const engine::Engine& embedder = engine->embedder();
+  const std::string& embedder_name = embedder.model().name;
+  if (&embedder != &*engine && as_in_path(asked) == as_in_path(embedder_name)) {
+    return http::Response{
+        200, "application/json", {}, engine::dump_json(model_card(context, embedder.model(), embedder_name))};
+  }
   const std::vector<std::string> names = context.served_names(engine->model());
   const auto named = std::find_if(names.begin(), names.end(),
                                   [&](const std::string& name) { return as_in_path(asked) == as_in_path(name); });

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/log/printable.h"
+#include "app/server/dialects/openai/embeddings.h"
 #include "app/server/dialects/openai/responses.h"
 #include "app/server/error_status.h"
 #include "app/server/escape.h"
@@ -22,6 +23,12 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/responses/*/cancel", answer_cancel_response},
     Route{"GET", "/v1/responses/*", answer_stored_response},
     Route{"DELETE", "/v1/responses/*", answer_delete_response},
+    Route{"POST", "/v1/embeddings", answer_embeddings},
+    Route{"POST", "/pooling", answer_pooling},
+    Route{"POST", "/classify", answer_classify},
+    Route{"POST", "/score", answer_score},
+    Route{"POST", "/rerank", answer_rerank},
+    Route{"POST", "/v2/rerank", answer_rerank},
     Route{"POST", "/tokenize", answer_tokenize},
     Route{"POST", "/detokenize", answer_detokenize},
     Route{"GET", "/tokenizer_info", answer_tokenizer_info},
@@ -50,14 +57,23 @@ engine::OrderedJson code_of(const engine::Error& error, int status) {
   return nullptr;
 }
 
-std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {
+std::string command_of(const std::string& url, const std::string& model, const std::string& key,
+                       const engine::OrderedJson& fields) {
   engine::OrderedJson body;
   if (!model.empty()) body["model"] = model;
-  body["messages"] = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
-  body["max_tokens"] = 100;
-  std::string command = "curl " + base_url + "/chat/completions -H 'Content-Type: application/json'";
+  body.update(fields);
+  std::string command = "curl " + url + " -H 'Content-Type: application/json'";
   if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
   return command + " -d " + shell_quoted(engine::dump_json(body));
+}
+
+std::string curl_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  const engine::OrderedJson messages = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
+  return command_of(base_url + "/chat/completions", model, key, {{"messages", messages}, {"max_tokens", 100}});
+}
+
+std::string vector_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  return command_of(base_url + "/embeddings", model, key, {{"input", "What is a KV cache?"}});
 }
 
 }  // namespace
@@ -81,6 +97,7 @@ extern constexpr Dialect kOpenaiDialect = {.name = "OpenAI",
                                            .base_path = "/v1",
                                            .routes = openai::kRoutes,
                                            .error_body = openai::error_body,
-                                           .curl = openai::curl_command};
+                                           .curl = openai::curl_command,
+                                           .vector_curl = openai::vector_command};
 
 }  // namespace lathe::app

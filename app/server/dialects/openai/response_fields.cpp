@@ -7,7 +7,9 @@
 
 #include "app/log/printable.h"
 #include "app/server/dialects/openai/response_items.h"
+#include "app/server/generate/common_fields.h"
 #include "app/server/generate/flat_tools.h"
+#include "engine/api/exact_json.h"
 
 namespace lathe::app::openai {
 namespace {
@@ -68,17 +70,20 @@ std::string text_in(const Json& object, const char* name) {
 
 class ResponseReader {
  public:
-  ResponseReader(const ServerContext& context, RequestFields& reader, const OrderedJson& ordered, ReadResponse& read)
-      : context_(context), reader_(reader), ordered_(ordered), read_(read) {}
+  ResponseReader(const ServerContext& context, RequestFields& reader, const OrderedJson& ordered, std::string_view text,
+                 ReadResponse& read)
+      : context_(context), reader_(reader), ordered_(ordered), text_(text), read_(read) {}
 
   engine::Result<void> read() {
     read_settings();
     read_include();
     read_text();
     read_tool_choice();
-    read_.tools = nest_tools(reader_, ordered_, kFunctionForm);
+    LATHE_TRY(const OrderedJson exact, engine::parse_exact_json(text_, "body"));
+    read_.tools = nest_tools(reader_, exact, kFunctionForm);
     LATHE_TRY_VOID(reader_.verdict());
-    read_.given.set("tools", Json(read_.tools), "tools");
+    read_.given.set("tools", Json(engine::rounded_json(read_.tools)), "tools");
+    name_flat_tools(read_.given, reader_.object(), kFunctionForm);
     LATHE_TRY_VOID(read_conversation());
     write_echo();
     read_.given.warn(reader_.warnings());
@@ -97,7 +102,7 @@ class ResponseReader {
     read_.truncates = truncation == "auto";
     if (!read_.truncates && truncation != "disabled") reader_.refuse("truncation", "must be \"auto\" or \"disabled\"");
     reader_.object("metadata");
-    request.n_top_logprobs = reader_.integer("top_logprobs").value_or(0);
+    request.n_top_logprobs = read_top_logprobs(reader_);
     read_.reports_logprobs = request.n_top_logprobs != 0;
   }
 
@@ -146,12 +151,18 @@ class ResponseReader {
     if (type == "function") {
       if (inner.text("name").value_or("").empty()) inner.refuse("name", "is missing or empty");
       if (!inner.failed()) read_.given.set("tool_choice", nested(*choice), "tool_choice");
+      read_.given.name_inside("tool_choice.function.name", "tool_choice.name");
     } else if (type == "allowed_tools") {
       const Json* tools = inner.array("tools");
       Json allowed = Json::array();
       for (std::size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
-        if ((*tools)[i].is_object()) allowed.push_back(nested((*tools)[i]));
+        if (!(*tools)[i].is_object()) continue;
+        const std::string at = std::to_string(allowed.size());
+        read_.given.name_inside("tool_choice.allowed_tools.tools[" + at + "].function.name",
+                                "tool_choice.tools[" + std::to_string(i) + "].name");
+        allowed.push_back(nested((*tools)[i]));
       }
+      read_.given.name_inside("tool_choice.allowed_tools", "tool_choice");
       const Json list = {{"mode", inner.text("mode").value_or("auto")}, {"tools", std::move(allowed)}};
       read_.given.set("tool_choice", {{"type", "allowed_tools"}, {"allowed_tools", list}}, "tool_choice");
     } else {
@@ -216,6 +227,7 @@ class ResponseReader {
   const ServerContext& context_;
   RequestFields& reader_;
   const OrderedJson& ordered_;
+  std::string_view text_;  ///< of the body
   ReadResponse& read_;
 };
 
@@ -232,7 +244,7 @@ engine::Result<ReadResponse> read_response(const ServerContext& context, std::st
   LATHE_TRY(const OrderedJson ordered, engine::parse_ordered_json(text, "body"));
   const RequestBody original = read.given;
   RequestFields reader = original.reader();
-  LATHE_TRY_VOID(ResponseReader(context, reader, ordered, read).read());
+  LATHE_TRY_VOID(ResponseReader(context, reader, ordered, text, read).read());
   return read;
 }
 

@@ -148,6 +148,7 @@ class ResponseItems {
     if (call.id.empty()) item.refuse("call_id", "is missing or empty");
     if (call.name.empty()) item.refuse("name", "is missing or empty");
     call.arguments = item.text("arguments").value_or("");
+    check_arguments(item, call.arguments);
     call_names_[call.id] = call.name;
     has_turn_ = true;
     turn_.tool_calls.push_back(std::move(call));

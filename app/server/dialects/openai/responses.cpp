@@ -58,13 +58,14 @@ engine::Result<AnswerPlan> plan_response(const ServerContext& context, const eng
     const auto planned = plan_chat(*body, read.tools, messages, engine, plan);
     if (planned) return plan;
     const bool is_too_long = planned.error().where == "input_tokens";
-    if (!read.truncates || !is_too_long || !drop_oldest_turn(conversation)) return tl::unexpected(planned.error());
+    if (!read.truncates || !is_too_long || !drop_oldest_turn(conversation))
+      return tl::unexpected(read.given.in_given_names(planned.error()));
   }
 }
 
 engine::Result<std::shared_ptr<ResponseRun>> start_run(const ServerContext& context, const http::Request& request,
                                                        ReadResponse read) {
-  LATHE_TRY(const EngineLease engine, lease_engine(context));
+  LATHE_TRY(const EngineLease engine, lease_generator(context));
   std::optional<RequestFields> body;
   LATHE_TRY(AnswerPlan plan, plan_response(context, *engine, read, body));
   skip_translated_fields(*body);

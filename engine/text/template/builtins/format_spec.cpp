@@ -171,11 +171,15 @@ MarkedText formatted_text(Runtime& runtime, const MarkedText& text, const Format
 }
 
 MarkedText formatted_number(Runtime& runtime, const Value& value, const FormatSpec& spec) {
-  const auto integer = value.as_integer();
+  const std::string* const long_digits = value.as_long();
+  const auto integer =
+      long_digits != nullptr ? std::optional<std::int64_t>(long_digits->starts_with('-') ? -1 : 1) : value.as_integer();
   const bool as_integer = integer && (spec.type == '\0' || kIntegerTypes.find(spec.type) != kIntegerTypes.npos);
   if (!as_integer && spec.type != '\0' && kFloatTypes.find(spec.type) == kFloatTypes.npos)
     throw Failure(fmt::format("format: the type {} is not for {}", spec.type, type_name(value)));
   if (as_integer && spec.precision >= 0) throw Failure("format: a whole number has no precision");
+  if (as_integer && long_digits != nullptr && spec.type != '\0' && spec.type != 'd' && spec.type != 'n')
+    throw Failure("format: whole numbers of more than 64 bits are written in decimal only");
   if (as_integer && spec.type == 'c') return one_character(runtime, *integer, spec);
   const double number = *value.as_number();
   const bool negative = as_integer ? *integer < 0 : std::signbit(number) && !std::isnan(number);
@@ -183,6 +187,7 @@ MarkedText formatted_number(Runtime& runtime, const Value& value, const FormatSp
                                   : *integer < 0 ? ~static_cast<std::uint64_t>(*integer) + 1
                                                  : static_cast<std::uint64_t>(*integer);
   std::string digits = as_integer ? integer_digits(magnitude, spec) : float_digits(std::abs(number), spec);
+  if (as_integer && long_digits != nullptr) digits = long_digits->substr(negative ? 1 : 0);
   std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
   if (as_integer && spec.alternate && digits.size() > 2 && digits[0] == '0' &&
       std::isalpha(static_cast<unsigned char>(digits[1])) != 0) {

@@ -108,6 +108,7 @@ std::int64_t integer_argument(const Arguments& arguments, std::size_t index, std
   const Value* value = arguments.find(index, name);
   if (value == nullptr || value->is_none()) return fallback;
   if (const auto integer = value->as_integer()) return *integer;
+  if (value->as_long() != nullptr) throw Failure(fmt::format("the argument \"{}\" does not fit into 64 bits", name));
   throw Failure(fmt::format("the argument \"{}\" must be a whole number, got {}", name, type_name(*value)));
 }
 

@@ -14,6 +14,7 @@
 #include "engine/text/template/builtins/operators.h"
 #include "engine/text/template/builtins/text_changes.h"
 #include "engine/text/template/runtime/to_text.h"
+#include "engine/text/template/runtime/whole_number.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -37,7 +38,7 @@ std::string number_source(Runtime& r, const MarkedText& value) {
 }
 
 /// Returns int(text, base); nothing where Python would raise.
-std::optional<std::int64_t> read_integer(std::string text, std::int64_t base) {
+std::optional<Value> read_integer(std::string text, std::int64_t base) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.erase(0, 1);
   const char kind = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';
@@ -53,9 +54,11 @@ std::optional<std::int64_t> read_integer(std::string text, std::int64_t base) {
   std::uint64_t magnitude = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude, static_cast<int>(base));
   if (end != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range || magnitude > static_cast<std::uint64_t>(INT64_MAX))
-    throw Failure("a whole number does not fit into 64 bits");
-  return negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+  if (error != std::errc::result_out_of_range)
+    return Value::whole(*whole_digits((negative ? "-" : "") + fmt::format("{}", magnitude)));
+  if (base != 10) throw Failure("a whole number that is not decimal does not fit into 64 bits");
+  if (text.size() > kMaxWholeDigits) return std::nullopt;
+  return Value::whole(*whole_digits((negative ? "-" : "") + text));
 }
 
 /// Returns float(text); nothing where Python would raise.
@@ -72,16 +75,16 @@ std::optional<double> read_float(const std::string& text) {
 Value filter_int(Runtime& r, const Value& v, const Arguments& a) {
   const Value* fallback = a.find(0, "default");
   require_defined(v);
+  if (v.as_long() != nullptr) return v;
   if (const auto integer = v.as_integer()) return Value(*integer);
   std::optional<double> number = v.as_number();
   if (v.as_text() != nullptr) {
     const std::string text = number_source(r, *v.as_text());
-    if (const auto integer = read_integer(text, integer_argument(a, 1, "base", 10))) return Value(*integer);
+    if (auto integer = read_integer(text, integer_argument(a, 1, "base", 10))) return std::move(*integer);
     number = read_float(text);
   }
   if (!number || !std::isfinite(*number)) return fallback != nullptr ? *fallback : Value(0);
-  if (std::abs(*number) >= 9.2e18) throw Failure("a whole number does not fit into 64 bits");
-  return Value(static_cast<std::int64_t>(*number));
+  return Value::whole(*whole_digits(fmt::format("{:.0f}", std::trunc(*number))));
 }
 
 Value filter_float(Runtime& r, const Value& v, const Arguments& a) {
@@ -96,6 +99,7 @@ Value filter_float(Runtime& r, const Value& v, const Arguments& a) {
 
 Value filter_abs(Runtime&, const Value& v, const Arguments&) {
   require_defined(v);
+  if (const std::string* digits = v.as_long()) return digits->starts_with('-') ? negated(v) : v;
   if (const auto integer = v.as_integer()) return *integer < 0 ? negated(v) : Value(*integer);
   if (const auto number = v.as_number()) return Value(std::abs(*number));
   throw Failure(fmt::format("abs needs a number, got {}", type_name(v)));
@@ -150,6 +154,8 @@ Value filter_round(Runtime& r, const Value& v, const Arguments& a) {
   const Value* method = a.find(1, "method");
   const std::string how = method != nullptr ? to_text(r, *method).text() : "common";
   if (how == "common") {
+    if (v.as_long() != nullptr && precision >= 0) return v;
+    if (v.as_long() != nullptr) throw Failure("round: whole numbers of more than 64 bits are not rounded");
     const auto integer = v.as_integer();
     if (!integer) return Value(rounded(*number, precision));
     return Value(precision < 0 ? rounded_whole(*integer, -std::max<std::int64_t>(precision, -20)) : *integer);

@@ -11,6 +11,7 @@
 #include "engine/text/template/builtins/percent_format.h"
 #include "engine/text/template/builtins/text_search.h"
 #include "engine/text/template/runtime/to_text.h"
+#include "engine/text/template/runtime/whole_number.h"
 
 namespace lathe::engine::jinja {
 
@@ -22,6 +23,9 @@ void require_defined(const Value& value) {
 }
 
 namespace {
+
+constexpr std::string_view kTooLong =
+    "whole numbers of more than 64 bits can be printed and compared, but not calculated with";
 
 [[noreturn]] void refuse_operands(std::string_view op, const Value& left, const Value& right) {
   require_defined(left);
@@ -134,6 +138,7 @@ std::optional<Value> sequence_arithmetic(Runtime& runtime, std::string_view op, 
 
 Value arithmetic(Runtime& runtime, std::string_view op, const Value& left, const Value& right) {
   if (const auto a = left.as_integer(), b = right.as_integer(); a && b) return integer_arithmetic(op, *a, *b);
+  if (left.is_whole() && right.is_whole()) throw Failure(std::string(kTooLong));
   if (const auto a = left.as_number(), b = right.as_number(); a && b) return float_arithmetic(op, *a, *b);
   if (auto out = sequence_arithmetic(runtime, op, left, right)) return std::move(*out);
   if (op == "%" && left.as_text()) return percent_formatted(runtime, *left.as_text(), right);
@@ -141,7 +146,10 @@ Value arithmetic(Runtime& runtime, std::string_view op, const Value& left, const
 }
 
 Value negated(const Value& value) {
-  if (const auto integer = value.as_integer()) return integer_arithmetic("-", 0, *integer);
+  if (value.is_whole()) {
+    const std::string digits = value.as_long() != nullptr ? *value.as_long() : fmt::format("{}", *value.as_integer());
+    return Value::whole(*whole_digits(digits.starts_with('-') ? digits.substr(1) : "-" + digits));
+  }
   if (const auto number = value.as_number()) return Value(-*number);
   require_defined(value);
   throw Failure(fmt::format("cannot negate {}", type_name(value)));

@@ -156,8 +156,14 @@ class PercentFormat {
     if (!value.as_number()) throw Failure(fmt::format("the format needs a number, got {}", type_name(value)));
   }
 
+  MarkedText long_item(const Value& value, FormatSpec spec) {
+    if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
+    return formatted_number(runtime_, value, spec);
+  }
+
   MarkedText integer_item(const Value& value, FormatSpec spec) {
     require_number(value);
+    if (value.as_long() != nullptr) return long_item(value, spec);
     auto integer = value.as_integer();
     if (!integer) {
       const double number = *value.as_number();

@@ -31,7 +31,9 @@ bool is_text(Runtime&, const Value& v, const Arguments&) { return v.as_text() !=
 bool is_boolean(Runtime&, const Value& v, const Arguments&) { return v.as<bool>() != nullptr; }
 bool is_true_value(Runtime&, const Value& v, const Arguments&) { return v.as<bool>() != nullptr && *v.as<bool>(); }
 bool is_false_value(Runtime&, const Value& v, const Arguments&) { return v.as<bool>() != nullptr && !*v.as<bool>(); }
-bool is_integer(Runtime&, const Value& v, const Arguments&) { return v.as<std::int64_t>() != nullptr; }
+bool is_integer(Runtime&, const Value& v, const Arguments&) {
+  return v.as<std::int64_t>() != nullptr || v.as_long() != nullptr;
+}
 bool is_float(Runtime&, const Value& v, const Arguments&) { return v.as<double>() != nullptr; }
 bool is_number(Runtime&, const Value& v, const Arguments&) { return v.as_number().has_value(); }
 bool is_mapping(Runtime&, const Value& v, const Arguments&) { return v.as_dict() != nullptr && v.as_dict()->is_dict(); }

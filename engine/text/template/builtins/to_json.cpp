@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/api/exact_json.h"
 #include "engine/base/utf8.h"
 #include "engine/text/template/builtins/operators.h"
+#include "engine/text/template/runtime/whole_number.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -43,6 +45,10 @@ class JsonWriter {
     if (value.is_none()) return plain("null");
     if (const auto* boolean = value.as<bool>()) return plain(*boolean ? "true" : "false");
     if (const auto* integer = value.as<std::int64_t>()) return plain(fmt::format("{}", *integer));
+    if (const std::string* digits = value.as_long()) {
+      runtime_.charge_growth(out_.size(), digits->size());
+      return plain(*digits);
+    }
     if (const auto* number = value.as<double>()) return plain(number_text(*number));
     throw Failure(fmt::format("{} cannot be written as JSON", type_name(value)));
   }
@@ -145,10 +151,8 @@ Value value_of(const AnyJson& json, Source source) {
   switch (json.type()) {
     case Json::value_t::boolean: return Value(json.template get<bool>());
     case Json::value_t::number_integer: return Value(json.template get<std::int64_t>());
-    case Json::value_t::number_unsigned: {
-      const auto number = json.template get<std::uint64_t>();
-      return number <= INT64_MAX ? Value(static_cast<std::int64_t>(number)) : Value(static_cast<double>(number));
-    }
+    case Json::value_t::number_unsigned: return Value::whole(fmt::format("{}", json.template get<std::uint64_t>()));
+    case Json::value_t::binary: return Value::whole(whole_digits(digits_of(json).value_or("0")).value_or("0"));
     case Json::value_t::number_float: return Value(json.template get<double>());
     case Json::value_t::string: return Value::text(json.template get_ref<const std::string&>(), source);
     case Json::value_t::array: {

@@ -17,7 +17,7 @@ struct JsonStyle {
 
 /// Throws Failure for values that JSON cannot represent.
 MarkedText to_json(Runtime& runtime, const Value& value, const JsonStyle& style);
-/// Converts JSON to a value; its texts get the origin `source`.
+/// Converts JSON to a value; its texts get the origin `source`. Whole numbers that parse_exact_json() read keep all digits.
 Value from_json(const Json& json, Source source);
 Value from_json(const OrderedJson& json, Source source);
 

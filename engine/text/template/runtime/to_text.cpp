@@ -33,6 +33,7 @@ class ReprWriter {
     if (value.is_none()) return plain("None");
     if (const auto* boolean = value.as<bool>()) return plain(*boolean ? "True" : "False");
     if (const auto* integer = value.as<std::int64_t>()) return plain(fmt::format("{}", *integer));
+    if (const std::string* digits = value.as_long()) return plain(*digits);
     if (const auto* number = value.as<double>()) return plain(float_text(*number));
     plain(fmt::format("<function {}>", (*value.as<FunctionPtr>())->name));
   }

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "engine/text/template/runtime/failure.h"
 #include "engine/text/template/runtime/runtime.h"
+#include "engine/text/template/runtime/whole_number.h"
 
 namespace lathe::engine::jinja {
 
@@ -27,6 +29,11 @@ ListPtr make_list(Items items, bool is_tuple, bool is_group = false) {
 
 }  // namespace
 
+Value Value::whole(const std::string& digits) {
+  std::int64_t number = 0;
+  const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), number).ec;
+  return error == std::errc() ? Value(number) : Value(Data(std::make_shared<const LongInteger>(LongInteger{digits})));
+}
 Value Value::list(Items items) { return Value(Data(make_list(std::move(items), false))); }
 Value Value::tuple(Items items) { return Value(Data(make_list(std::move(items), true))); }
 Value Value::group(Value key, Value items) { return Value(Data(make_list({std::move(key), std::move(items)}, true, true))); }
@@ -51,6 +58,11 @@ DictObject* Value::as_dict() const {
   return dict == nullptr ? nullptr : dict->get();
 }
 
+const std::string* Value::as_long() const {
+  const LongPtr* number = as<LongPtr>();
+  return number == nullptr ? nullptr : &(*number)->digits;
+}
+
 std::optional<std::int64_t> Value::as_integer() const {
   if (const auto* integer = as<std::int64_t>()) return *integer;
   if (const auto* boolean = as<bool>()) return *boolean ? 1 : 0;
@@ -60,7 +72,12 @@ std::optional<std::int64_t> Value::as_integer() const {
 std::optional<double> Value::as_number() const {
   if (const auto* number = as<double>()) return *number;
   if (const auto integer = as_integer()) return static_cast<double>(*integer);
-  return std::nullopt;
+  const std::string* digits = as_long();
+  if (digits == nullptr) return std::nullopt;
+  double number = 0;
+  const auto error = std::from_chars(digits->data(), digits->data() + digits->size(), number).ec;
+  if (error == std::errc()) return number;
+  return digits->starts_with('-') ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 }
 
 const Value* DictObject::find(Runtime& runtime, std::string_view key) const {
@@ -108,7 +125,7 @@ std::string_view type_name(const Value& value) {
   if (value.is_undefined()) return "Undefined";
   if (value.is_none()) return "NoneType";
   if (value.as<bool>() != nullptr) return "bool";
-  if (value.as<std::int64_t>() != nullptr) return "int";
+  if (value.as<std::int64_t>() != nullptr || value.as_long() != nullptr) return "int";
   if (value.as<double>() != nullptr) return "float";
   if (value.as_text() != nullptr) return "str";
   if (const ListObject* list = value.as_list()) return list->is_tuple ? "tuple" : "list";
@@ -143,32 +160,48 @@ bool equal_dicts(Runtime& runtime, const DictObject& a, const DictObject& b) {
   });
 }
 
+/// Compares a long integer with a number; nothing if neither is long, or one of them is no number.
+std::optional<std::partial_ordering> compare_long(const Value& a, const Value& b) {
+  const std::string* digits = a.as_long();
+  if (digits == nullptr) {
+    if (b.as_long() == nullptr) return std::nullopt;
+    const auto order = compare_long(b, a);
+    return order ? std::optional(0 <=> *order) : std::nullopt;
+  }
+  if (const std::string* others = b.as_long()) return compare_whole(*digits, *others);
+  if (const auto integer = b.as_integer()) return compare_whole(*digits, fmt::format("{}", *integer));
+  if (const auto number = b.as_number()) return compare_whole(*digits, *number);
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool equal(Runtime& runtime, const Value& a, const Value& b) {
   runtime.charge();
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x == *y;
+  if (const auto order = compare_long(a, b)) return *order == 0;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x == *y;
-  if (const MarkedText *x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
+  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
     if (x->size() != y->size()) return false;
     runtime.charge(x->size() / 64);
     return x->text() == y->text();
   }
-  if (const ListObject *x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) return equal_lists(runtime, *x, *y);
-  if (const DictObject *x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) return equal_dicts(runtime, *x, *y);
-  if (const FunctionPtr *x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
+  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr) return equal_lists(runtime, *x, *y);
+  if (const DictObject* x = a.as_dict(), *y = b.as_dict(); x != nullptr && y != nullptr) return equal_dicts(runtime, *x, *y);
+  if (const FunctionPtr* x = a.as<FunctionPtr>(), *y = b.as<FunctionPtr>(); x != nullptr && y != nullptr) return *x == *y;
   return (a.is_none() && b.is_none()) || (a.is_undefined() && b.is_undefined());
 }
 
 std::partial_ordering compare(Runtime& runtime, const Value& a, const Value& b) {
   runtime.charge();
   if (const auto x = a.as_integer(), y = b.as_integer(); x && y) return *x <=> *y;
+  if (const auto order = compare_long(a, b)) return *order;
   if (const auto x = a.as_number(), y = b.as_number(); x && y) return *x <=> *y;
-  if (const MarkedText *x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
+  if (const MarkedText* x = a.as_text(), *y = b.as_text(); x != nullptr && y != nullptr) {
     runtime.charge(std::min(x->size(), y->size()) / 64);
     return x->text() <=> y->text();  // the order of UTF-8 bytes equals the order of code points
   }
-  if (const ListObject *x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr && x->is_tuple == y->is_tuple) {
+  if (const ListObject* x = a.as_list(), *y = b.as_list(); x != nullptr && y != nullptr && x->is_tuple == y->is_tuple) {
     for (std::size_t i = 0; i < x->items.size() && i < y->items.size(); ++i) {
       if (!equal(runtime, x->items[i], y->items[i])) return compare(runtime, x->items[i], y->items[i]);
     }

@@ -25,11 +25,16 @@ struct Undefined {
   std::shared_ptr<const std::string> name;  ///< name in the template; may be null
 };
 struct None {};
+/// A whole number that does not fit into 64 bits.
+struct LongInteger {
+  std::string digits;  ///< see whole_digits()
+};
 
 using Items = std::vector<Value>;
 struct ListObject;
 struct DictObject;
 struct Function;
+using LongPtr = std::shared_ptr<const LongInteger>;
 using TextPtr = std::shared_ptr<const MarkedText>;
 using ListPtr = std::shared_ptr<const ListObject>;
 using DictPtr = std::shared_ptr<DictObject>;
@@ -37,7 +42,7 @@ using FunctionPtr = std::shared_ptr<const Function>;
 
 class Value {
  public:
-  using Data = std::variant<Undefined, None, bool, std::int64_t, double, TextPtr, ListPtr, DictPtr, FunctionPtr>;
+  using Data = std::variant<Undefined, None, bool, std::int64_t, LongPtr, double, TextPtr, ListPtr, DictPtr, FunctionPtr>;
 
   Value() = default;
   Value(bool value) : data_(value) {}
@@ -54,6 +59,8 @@ class Value {
     return Value(Data(Undefined{std::make_shared<const std::string>(std::move(name))}));
   }
   static Value text(std::string_view text, Source source = Source::model) { return Value(MarkedText(text, source)); }
+  /// Makes the whole number that whole_digits() returned.
+  static Value whole(const std::string& digits);
   static Value list(Items items);
   static Value tuple(Items items);
   /// Makes the pair that groupby returns for items with the same key.
@@ -68,9 +75,14 @@ class Value {
   DictObject* as_dict() const;
   bool is_undefined() const { return as<Undefined>() != nullptr; }
   bool is_none() const { return as<None>() != nullptr; }
-  /// Returns the value of integers and of booleans, which are 0 and 1.
+  /// Returns the digits of a whole number that does not fit into 64 bits, else null.
+  const std::string* as_long() const;
+  /// Returns whether the value is a whole number of any length, or a boolean.
+  bool is_whole() const { return as_long() != nullptr || as_integer(); }
+  /// Returns the value of integers of 64 bits and of booleans, which are 0 and 1.
   std::optional<std::int64_t> as_integer() const;
-  /// Returns the value of integers, booleans and floats.
+  /// Returns the value of integers, booleans and floats. A double rounds a long integer, and one too long for it is
+  /// infinite.
   std::optional<double> as_number() const;
   /// Returns the nesting levels of lists, dicts and bound methods. A namespace counts as 0, because it may contain itself:
   /// its entries are not walked, and the runtime frees it.

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "engine/base/utf8.h"
+#include "engine/text/template/runtime/whole_number.h"
 
 namespace lathe::engine::jinja {
 namespace {
@@ -257,8 +258,10 @@ ExprPtr ExpressionParser::parse_integer() {
   const int base = kind == 'x' || kind == 'X' ? 16 : kind == 'o' || kind == 'O' ? 8 : kind == 'b' || kind == 'B' ? 2 : 10;
   const char* begin = token.text.data() + (base == 10 ? 0 : 2);
   const auto error = std::from_chars(begin, token.text.data() + token.text.size(), value, base).ec;
-  if (error != std::errc()) throw Failure("the number does not fit into 64 bits", token.at);
-  literal->value = Value(value);
+  if (error != std::errc() && base != 10) throw Failure("a number that is not decimal does not fit into 64 bits", token.at);
+  if (token.text.size() > kMaxWholeDigits)
+    throw Failure(fmt::format("the number has more than {} digits", kMaxWholeDigits), token.at);
+  literal->value = error == std::errc() ? Value(value) : Value::whole(whole_digits(token.text).value_or("0"));
   return literal;
 }
 

@@ -29,16 +29,22 @@ std::optional<std::vector<ToolCall>> parse_deepseek_v3(const BlockText& block, c
 
 }  // namespace
 
-extern constexpr CallFormat kDeepseekV3Calls = {.name = "deepseek_v3",
-                                                .other_names = {"deepseek_v31"},
-                                                .telltales = {"<｜tool▁call▁begin｜>"},
-                                                .begins = {"<｜tool▁call▁begin｜>"},
-                                                .wraps = {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
-                                                .bare = {},
-                                                .end_rule = BlockEnd::marker_outside_json,
-                                                .head = BlockHead::name,
-                                                .end = "<｜tool▁call▁end｜>",
-                                                .inner = {kDeepseekSeparator},
-                                                .parse = parse_deepseek_v3};
+extern constexpr CallFormat kDeepseekV3Calls = {
+    .name = "deepseek_v3",
+    .other_names = {"deepseek_v31"},
+    .telltales = {"<｜tool▁call▁begin｜>"},
+    .begins = {"<｜tool▁call▁begin｜>"},
+    .wraps = {"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_json,
+    .head = BlockHead::name,
+    .end = "<｜tool▁call▁end｜>",
+    .inner = {kDeepseekSeparator},
+    .parse = parse_deepseek_v3,
+    .texts = {{{.before = "<｜tool▁calls▁begin｜>",
+                .call = "<｜tool▁call▁begin｜>$name<｜tool▁sep｜>$json<｜tool▁call▁end｜>",
+                .other_call = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>$name\n```json\n$json\n```<｜tool▁call▁end｜>",
+                .between = "$_",
+                .after = "<｜tool▁calls▁end｜>"}}}};
 
 }  // namespace lathe::engine

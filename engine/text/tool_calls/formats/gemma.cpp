@@ -5,6 +5,7 @@
 #include "engine/text/tool_calls/call_format.h"
 #include "engine/text/tool_calls/json_calls.h"
 #include "engine/text/tool_calls/markup.h"
+#include "engine/text/tool_calls/unique_keys.h"
 
 namespace lathe::engine {
 namespace {
@@ -27,6 +28,7 @@ class GemmaReader {
     if (call.name.empty() || rest_.at_end() || !object(call.arguments, 0)) return no_call_or_half(block_);
     rest_.skip_blanks();
     if (!rest_.at_end()) return std::nullopt;
+    call.arguments = json_with_unique_keys(call.arguments).value_or(call.arguments);
     return std::vector<ToolCall>{std::move(call)};
   }
 
@@ -39,7 +41,7 @@ class GemmaReader {
     if (rest_.rest().starts_with("[")) return list(out, depth);
     const std::string_view word = trimmed(rest_.take(std::min(rest_.rest().find_first_of(",]}"), rest_.rest().size())));
     if (word.empty()) return false;
-    out += parse_json(word, "") ? std::string(word) : json_string(word);
+    out += json_with_unique_keys(word) ? std::string(word) : json_string(word);
     return true;
   }
 
@@ -111,26 +113,30 @@ std::optional<std::vector<ToolCall>> parse_function_gemma(const BlockText& block
 
 }  // namespace
 
-extern constexpr CallFormat kGemma4Calls = {.name = "gemma4",
-                                            .telltales = {"<|tool_call>"},
-                                            .begins = {"<|tool_call>"},
-                                            .wraps = {},
-                                            .bare = {},
-                                            .end_rule = BlockEnd::marker_outside_quotes,
-                                            .head = BlockHead::name,
-                                            .end = "<tool_call|>",
-                                            .quote = kGemma4Quote,
-                                            .parse = parse_gemma4};
+extern constexpr CallFormat kGemma4Calls = {
+    .name = "gemma4",
+    .telltales = {"<|tool_call>"},
+    .begins = {"<|tool_call>"},
+    .wraps = {},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_quotes,
+    .head = BlockHead::name,
+    .end = "<tool_call|>",
+    .quote = kGemma4Quote,
+    .parse = parse_gemma4,
+    .texts = {{{.call = "<|tool_call>call:$name$json<tool_call|>", .style = ValueStyle::quoted}}}};
 
-extern constexpr CallFormat kFunctionGemmaCalls = {.name = "functiongemma",
-                                                   .telltales = {"<start_function_call>"},
-                                                   .begins = {"<start_function_call>"},
-                                                   .wraps = {},
-                                                   .bare = {},
-                                                   .end_rule = BlockEnd::marker_outside_quotes,
-                                                   .head = BlockHead::name,
-                                                   .end = "<end_function_call>",
-                                                   .quote = kFunctionGemmaQuote,
-                                                   .parse = parse_function_gemma};
+extern constexpr CallFormat kFunctionGemmaCalls = {
+    .name = "functiongemma",
+    .telltales = {"<start_function_call>"},
+    .begins = {"<start_function_call>"},
+    .wraps = {},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_quotes,
+    .head = BlockHead::name,
+    .end = "<end_function_call>",
+    .quote = kFunctionGemmaQuote,
+    .parse = parse_function_gemma,
+    .texts = {{{.call = "<start_function_call>call:$name$json<end_function_call>", .style = ValueStyle::quoted}}}};
 
 }  // namespace lathe::engine

@@ -22,6 +22,10 @@ extern constexpr CallFormat kGlm45Calls = {.name = "glm45",
                                            .wraps = {},
                                            .bare = {},
                                            .end = "</tool_call>",
-                                           .tags = &kGlm45Tags};
+                                           .tags = &kGlm45Tags,
+                                           .texts = {{{.call = "<tool_call>$name$_$values</tool_call>",
+                                                       .between = "$_",
+                                                       .value = "<arg_key>$key</arg_key>$_<arg_value>$value</arg_value>$_",
+                                                       .style = ValueStyle::tagged}}}};
 
 }  // namespace lathe::engine

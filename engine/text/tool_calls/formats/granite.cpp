@@ -12,6 +12,10 @@ extern constexpr CallFormat kGraniteCalls = {.name = "granite",
                                              .bare = {},
                                              .end_rule = BlockEnd::json_value,
                                              .end = {},
-                                             .parse = calls_of_json};
+                                             .parse = calls_of_json,
+                                             .texts = {{{.before = "<|tool_call|>$_[",
+                                                         .call = "{\"name\":$_\"$name\",$_\"arguments\":$_$json}",
+                                                         .between = ",$_",
+                                                         .after = "]"}}}};
 
 }  // namespace lathe::engine

@@ -5,13 +5,15 @@
 
 namespace lathe::engine {
 
-extern constexpr CallFormat kHermesCalls = {.name = "hermes",
-                                            .telltales = {"<tool_call>"},
-                                            .begins = {"<tool_call>"},
-                                            .wraps = {},
-                                            .bare = {},
-                                            .end_rule = BlockEnd::marker_outside_json,
-                                            .end = "</tool_call>",
-                                            .parse = calls_of_json};
+extern constexpr CallFormat kHermesCalls = {
+    .name = "hermes",
+    .telltales = {"<tool_call>"},
+    .begins = {"<tool_call>"},
+    .wraps = {},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_json,
+    .end = "</tool_call>",
+    .parse = calls_of_json,
+    .texts = {{{.call = "<tool_call>$_{\"name\":$_\"$name\",$_\"arguments\":$_$json}$_</tool_call>", .between = "$_"}}}};
 
 }  // namespace lathe::engine

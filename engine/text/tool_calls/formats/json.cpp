@@ -6,14 +6,16 @@
 
 namespace lathe::engine {
 
-extern constexpr CallFormat kJsonCalls = {.name = "json",
-                                          .telltales = {},
-                                          .begins = {},
-                                          .wraps = {},
-                                          .bare = "{[",
-                                          .separator = ';',
-                                          .end_rule = BlockEnd::json_value,
-                                          .end = {},
-                                          .parse = bare_calls_of_json};
+extern constexpr CallFormat kJsonCalls = {
+    .name = "json",
+    .telltales = {},
+    .begins = {},
+    .wraps = {},
+    .bare = "{[",
+    .separator = ';',
+    .end_rule = BlockEnd::json_value,
+    .end = {},
+    .parse = bare_calls_of_json,
+    .texts = {{{.before = "[", .call = "{\"name\":$_\"$name\",$_\"arguments\":$_$json}", .between = ",$_", .after = "]"}}}};
 
 }  // namespace lathe::engine

@@ -23,16 +23,20 @@ std::optional<std::vector<ToolCall>> parse_kimi_k2(const BlockText& block, const
 
 }  // namespace
 
-extern constexpr CallFormat kKimiK2Calls = {.name = "kimi_k2",
-                                            .telltales = {"<|tool_calls_section_begin|>"},
-                                            .begins = {"<|tool_call_begin|>"},
-                                            .wraps = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
-                                            .bare = {},
-                                            .end_rule = BlockEnd::marker_outside_json,
-                                            .head = BlockHead::name,
-                                            .end = "<|tool_call_end|>",
-                                            .inner = {kKimiSeparator},
-                                            .parse = parse_kimi_k2,
-                                            .ids = CallIds::name_and_index};
+extern constexpr CallFormat kKimiK2Calls = {
+    .name = "kimi_k2",
+    .telltales = {"<|tool_calls_section_begin|>"},
+    .begins = {"<|tool_call_begin|>"},
+    .wraps = {"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"},
+    .bare = {},
+    .end_rule = BlockEnd::marker_outside_json,
+    .head = BlockHead::name,
+    .end = "<|tool_call_end|>",
+    .inner = {kKimiSeparator},
+    .parse = parse_kimi_k2,
+    .ids = CallIds::name_and_index,
+    .texts = {{{.before = "<|tool_calls_section_begin|>",
+                .call = "<|tool_call_begin|>functions.$name:$index<|tool_call_argument_begin|>$json<|tool_call_end|>",
+                .after = "<|tool_calls_section_end|>"}}}};
 
 }  // namespace lathe::engine

@@ -6,15 +6,17 @@
 
 namespace lathe::engine {
 
-extern constexpr CallFormat kLlama3JsonCalls = {.name = "llama3_json",
-                                                .other_names = {"llama4_json"},
-                                                .telltales = {"\"parameters\": dictionary of argument name"},
-                                                .begins = {"<|python_tag|>"},
-                                                .wraps = {},
-                                                .bare = "{",
-                                                .separator = ';',
-                                                .end_rule = BlockEnd::json_value,
-                                                .end = {},
-                                                .parse = bare_calls_of_json};
+extern constexpr CallFormat kLlama3JsonCalls = {
+    .name = "llama3_json",
+    .other_names = {"llama4_json"},
+    .telltales = {"\"parameters\": dictionary of argument name"},
+    .begins = {"<|python_tag|>"},
+    .wraps = {},
+    .bare = "{",
+    .separator = ';',
+    .end_rule = BlockEnd::json_value,
+    .end = {},
+    .parse = bare_calls_of_json,
+    .texts = {{{.call = "{\"name\":$_\"$name\",$_\"parameters\":$_$json}", .between = ";$_"}}}};
 
 }  // namespace lathe::engine

@@ -12,6 +12,9 @@ extern constexpr CallFormat kMinimaxCalls = {.name = "minimax",
                                              .bare = {},
                                              .end_rule = BlockEnd::marker_outside_json,
                                              .end = "</tool_calls>",
-                                             .parse = calls_of_json};
+                                             .parse = calls_of_json,
+                                             .texts = {{{.before = "<tool_calls>$_",
+                                                         .call = "{\"name\":$_\"$name\",$_\"arguments\":$_$json}$_",
+                                                         .after = "</tool_calls>"}}}};
 
 }  // namespace lathe::engine

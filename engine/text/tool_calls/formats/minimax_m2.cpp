@@ -22,6 +22,11 @@ extern constexpr CallFormat kMinimaxM2Calls = {.name = "minimax_m2",
                                                .wraps = {},
                                                .bare = {},
                                                .end = "</minimax:tool_call>",
-                                               .tags = &kMiniMaxM2Tags};
+                                               .tags = &kMiniMaxM2Tags,
+                                               .texts = {{{.before = "<minimax:tool_call>$_",
+                                                           .call = "<invoke name=\"$name\">$_$values</invoke>$_",
+                                                           .after = "</minimax:tool_call>",
+                                                           .value = "<parameter name=\"$key\">$value</parameter>$_",
+                                                           .style = ValueStyle::tagged}}}};
 
 }  // namespace lathe::engine

@@ -40,6 +40,11 @@ extern constexpr CallFormat kMistralCalls = {.name = "mistral",
                                              .end = {},
                                              .inner = {"[CALL_ID]", "[ARGS]"},
                                              .parse = parse_mistral,
-                                             .ids = CallIds::nine_characters};
+                                             .ids = CallIds::nine_characters,
+                                             .texts = {{{.needs = "[ARGS]", .call = "[TOOL_CALLS]$name[ARGS]$json"},
+                                                        {.before = "[TOOL_CALLS]$_[",
+                                                         .call = "{\"name\":$_\"$name\",$_\"arguments\":$_$json}",
+                                                         .between = ",$_",
+                                                         .after = "]"}}}};
 
 }  // namespace lathe::engine

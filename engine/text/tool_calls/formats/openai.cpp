@@ -6,6 +6,14 @@
 namespace lathe::engine {
 
 extern constexpr CallFormat kOpenaiCalls = {
-    .name = "openai", .telltales = {"<|channel|>", "<|message|>"}, .begins = {}, .wraps = {}, .bare = {}, .end = {}};
+    .name = "openai",
+    .telltales = {"<|channel|>", "<|message|>"},
+    .begins = {},
+    .wraps = {},
+    .bare = {},
+    .end = {},
+    .texts = {{{.call = "<|channel|>commentary to=functions.$name <|constrain|>json<|message|>$json<|call|>",
+                .lead = "<|channel|>analysis<|message|>$text<|end|><|start|>assistant",
+                .content = "<|channel|>final<|message|>$text"}}}};
 
 }  // namespace lathe::engine

@@ -16,13 +16,18 @@ constexpr TagForm kQwen3CoderTags = {.call_open = "<function=",
 
 }  // namespace
 
-extern constexpr CallFormat kQwen3CoderCalls = {.name = "qwen3_coder",
-                                                .other_names = {"qwen3_xml"},
-                                                .telltales = {"<tool_call>", "<function="},
-                                                .begins = {"<tool_call>"},
-                                                .wraps = {},
-                                                .bare = {},
-                                                .end = "</tool_call>",
-                                                .tags = &kQwen3CoderTags};
+extern constexpr CallFormat kQwen3CoderCalls = {
+    .name = "qwen3_coder",
+    .other_names = {"qwen3_xml"},
+    .telltales = {"<tool_call>", "<function="},
+    .begins = {"<tool_call>"},
+    .wraps = {},
+    .bare = {},
+    .end = "</tool_call>",
+    .tags = &kQwen3CoderTags,
+    .texts = {{{.call = "<tool_call>$_<function=$name>$_$values</function>$_</tool_call>",
+                .between = "$_",
+                .value = "<parameter=$key>\n$value\n</parameter>$_",
+                .style = ValueStyle::tagged}}}};
 
 }  // namespace lathe::engine

@@ -2,6 +2,7 @@
 // The Messages API over HTTP: prompts from typed blocks, whole and streamed messages, counts and errors.
 #include <QtTest>
 
+#include "tests/support/grammar_run.h"
 #include "tests/support/server_fixture.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tool_chats.h"
@@ -222,6 +223,37 @@ class AnthropicTest : public QObject {
              std::size_t(1));
   }
 
+  void forced_use_is_a_constraint() {
+    load_tool_model();
+    fixture_->engine().answer_with(kCall);
+    for (const Json& choice : {Json({{"type", "any"}}), Json({{"type", "tool"}, {"name", "weather"}})}) {
+      const HttpReply reply = post(message_body("Rain?", {{"tools", kWeather}, {"tool_choice", choice}}));
+      QVERIFY2(reply.status == 200, reply.body.c_str());
+      QCOMPARE(reply.json()["stop_reason"], "tool_use");
+      const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
+      QVERIFY(tests::has(constraint, kCall) && !tests::has(constraint, "It rains."));
+      QCOMPARE(tests::has(constraint, std::string(kCall) + kCall), choice["type"] == "any");
+    }
+    const Json one = {{"type", "any"}, {"disable_parallel_tool_use", true}};
+    QCOMPARE(post(message_body("Rain?", {{"tools", kWeather}, {"tool_choice", one}})).status, 200);
+    QVERIFY(!tests::has(fixture_->engine().submitted().back().sampling.structured_outputs, std::string(kCall) + kCall));
+  }
+
+  void what_is_wrong_with_forced_use_is_named_in_the_words_of_the_protocol() {
+    load_tool_model();
+    const auto named = [&](const Json& tools, const Json& choice) {
+      return post(message_body("Rain?", {{"tools", tools}, {"tool_choice", choice}}))
+          .json()["error"]["message"]
+          .get<std::string>();
+    };
+    const std::string unknown = named(kWeather, {{"type", "tool"}, {"name", "other"}});
+    QVERIFY2(unknown.find("tool_choice.name") != unknown.npos, unknown.c_str());
+    Json tools = kWeather;
+    tools[0]["input_schema"]["properties"]["city"] = {{"type", "array"}, {"contains", Json::object()}};
+    const std::string schema = named(tools, {{"type", "any"}});
+    QVERIFY2(schema.find("tools[0].input_schema.properties.city.contains") != schema.npos, schema.c_str());
+  }
+
   void tokens_are_counted_without_a_limit() {
     const std::string text(10'000, 'a');
     const HttpReply reply = HttpClient(fixture_->port()).post("/v1/messages/count_tokens", message_body(text));
@@ -252,7 +284,21 @@ class AnthropicTest : public QObject {
     row(R"({"messages":[{"role":"user","content":"a"}],"logprobs":1})", "logprobs");
     row(R"({"messages":[{"role":"user","content":"a"}],"output_config":{"format":{"type":"x"}}})",
         "output_config.format.type");
+    row(R"({"messages":[{"role":"user","content":"a"}],"output_format":{"type":"x"}})", "output_format.type");
+    row(R"({"messages":[{"role":"user","content":"a"}],"output_format":{"type":"json_schema","schema":{}},)"
+        R"("output_config":{"format":{"type":"json_schema","schema":{"type":"null"}}}})",
+        "output_config.format");
     row(R"({"messages":[{"role":"user","content":"a"}],"stop_sequences":[1]})", "stop_sequences[0]");
+  }
+  void the_older_name_of_the_format_is_obeyed() {
+    const Json format = {{"type", "json_schema"}, {"schema", {{"type", "integer"}}}};
+    for (const Json& fields : {Json{{"output_format", format}}, Json{{"output_config", {{"format", format}}}},
+                               Json{{"output_format", format}, {"output_config", {{"format", format}}}}}) {
+      const HttpReply reply = post(message_body("Hi", fields));
+      QVERIFY2(reply.status == 200 && reply.field("Lathe-Ignored-Fields").empty(), reply.body.c_str());
+      QCOMPARE(fixture_->engine().submitted().back().sampling.structured_outputs,
+               std::string(R"({"json":{"type":"integer"}})"));
+    }
   }
   void bad_fields_are_named() {
     QFETCH(QByteArray, body);

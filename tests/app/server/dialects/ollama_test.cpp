@@ -112,6 +112,23 @@ class OllamaTest : public QObject {
     QCOMPARE(n_calls, std::size_t(2));
   }
 
+  void a_break_and_all_digits_of_arguments_stay() {
+    load_tool_model();
+    const std::string call = R"(<tool_call>{"name": "weather", "arguments": {"n": 123456789012345678901}}</tool_call>)";
+    fixture_->engine().answer_with("Let me see.\n\n" + call + "\n\nSunny.");
+    for (const bool streams : {false, true}) {
+      const HttpReply reply = post("/api/chat", tests::with_tools({{"stream", streams}}));
+      std::string content;
+      if (streams) {
+        for (const Json& object : objects_of(reply)) content += object["message"].value("content", "");
+      } else {
+        content = reply.json()["message"]["content"];
+      }
+      QCOMPARE(content, std::string("Let me see.\n\nSunny."));
+      QVERIFY2(reply.body.find(R"("arguments":{"n":123456789012345678901})") != std::string::npos, reply.body.c_str());
+    }
+  }
+
   /// Arguments of earlier calls are objects in this protocol.
   void calls_and_results_reach_the_prompt() {
     load_tool_model();
@@ -163,6 +180,51 @@ class OllamaTest : public QObject {
       QCOMPARE(objects[0]["done_reason"], "load");
     }
     QVERIFY(fixture_->engine().submitted().empty());
+  }
+
+  void keep_alive_zero_asks_to_unload_data() {
+    QTest::addColumn<QByteArray>("value");
+    QTest::addColumn<QByteArray>("reason");
+    QTest::addColumn<bool>("warns");
+    for (const char* zero : {"0", "0.0", "\"0\"", "\"0s\"", "\"0h0m\"", "\"-0s\""})
+      QTest::newRow(zero) << QByteArray(zero) << QByteArray("unload") << true;
+    for (const char* more : {"-1", "300", "\"5m\"", "\"1h30m\"", "\"-1s\"", "\"0.5s\"", "null"})
+      QTest::newRow(more) << QByteArray(more) << QByteArray("load") << false;
+    for (const char* wrong : {"\"5\"", "\"soon\"", "[1]", "\"1.2.3s\"", "\"s\"", "true"})
+      QTest::newRow(wrong) << QByteArray(wrong) << QByteArray() << false;
+  }
+  /// The model stays loaded, so the answer warns.
+  void keep_alive_zero_asks_to_unload() {
+    QFETCH(QByteArray, value);
+    QFETCH(QByteArray, reason);
+    QFETCH(bool, warns);
+    const Json fields = {{"stream", false}, {"keep_alive", Json::parse(value.toStdString())}};
+    for (const char* path : {"/api/chat", "/api/generate"}) {
+      const HttpReply empty = post(path, fields);
+      const HttpReply asked = post("/api/chat", tests::chat_body("Hi", fields));
+      QCOMPARE(empty.status, reason.isEmpty() ? 400 : 200);
+      QCOMPARE(asked.status, empty.status);
+      if (reason.isEmpty()) continue;
+      QCOMPARE(empty.json()["done_reason"].get<std::string>(), reason.toStdString());
+      for (const HttpReply& reply : {empty, asked}) {
+        QCOMPARE(reply.field("Lathe-Ignored-Fields"), std::string(warns ? "keep_alive" : ""));
+        QCOMPARE(reply.json().contains("warnings"), warns);
+      }
+    }
+  }
+
+  void false_that_is_obeyed_passes_silently() {
+    const HttpReply reply =
+        post("/api/chat", tests::chat_body("Hi", {{"stream", false}, {"truncate", false}, {"shift", false}}));
+    QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
+  }
+
+  void durations_are_never_zero() {
+    const Json json =
+        post("/api/chat", tests::chat_body("Hi", {{"stream", false}, {"options", {{"num_predict", 1}}}})).json();
+    QCOMPARE(json["eval_count"], 1);
+    for (const char* name : {"eval_duration", "prompt_eval_duration", "total_duration"})
+      QVERIFY2(json[name].get<std::int64_t>() >= 1, name);
   }
 
   void the_model_is_described() {

@@ -3,6 +3,7 @@
 #include <QtTest>
 #include <algorithm>
 
+#include "tests/support/grammar_run.h"
 #include "tests/support/server_fixture.h"
 #include "tests/support/test_class.h"
 #include "tests/support/tool_chats.h"
@@ -131,6 +132,37 @@ class ResponsesTest : public QObject {
     QVERIFY(!output[2]["call_id"].get<std::string>().empty());
     QCOMPARE(json["usage"]["output_tokens_details"]["reasoning_tokens"], 5);
     QCOMPARE(json["tools"], kWeather);
+  }
+
+  void forced_calls_are_a_constraint() {
+    load_tool_model();
+    fixture_->engine().answer_with("<think></think>" + std::string(kCall));
+    const Json named = {{"type", "function"}, {"name", "weather"}};
+    const Json allowed = {{"type", "allowed_tools"}, {"mode", "required"}, {"tools", Json::array({named})}};
+    for (const Json& choice : {Json("required"), named, allowed}) {
+      const Json json = post(response_body("Rain?", {{"tools", kWeather}, {"tool_choice", choice}})).json();
+      QVERIFY2(json.contains("output"), json.dump().c_str());
+      QCOMPARE(json["output"].back()["type"], "function_call");
+      QCOMPARE(json["tool_choice"], choice);
+      const std::string constraint = fixture_->engine().submitted().back().sampling.structured_outputs;
+      QVERIFY(tests::has(constraint, kCall) && !tests::has(constraint, "It rains."));
+      QCOMPARE(tests::has(constraint, std::string(kCall) + kCall), choice != named);
+    }
+  }
+
+  void what_is_wrong_with_forced_calls_is_named_in_the_words_of_the_protocol() {
+    load_tool_model();
+    const auto param = [&](const Json& tools, const Json& choice) {
+      return post(response_body("Rain?", {{"tools", tools}, {"tool_choice", choice}})).json()["error"]["param"];
+    };
+    const Json other = {{"type", "function"}, {"name", "other"}};
+    QCOMPARE(param(kWeather, other), "tool_choice.name");
+    QCOMPARE(param(kWeather, {{"type", "allowed_tools"}, {"tools", Json::array({other})}}), "tool_choice.tools[0].name");
+    QCOMPARE(param(kWeather, {{"type", "allowed_tools"}, {"mode", "any"}, {"tools", Json::array({other})}}),
+             "tool_choice.mode");
+    Json tools = kWeather;
+    tools[0]["parameters"]["properties"]["city"] = {{"type", "array"}, {"contains", Json::object()}};
+    QCOMPARE(param(tools, "required"), "tools[0].parameters.properties.city.contains");
   }
 
   void events_come_in_their_order() {

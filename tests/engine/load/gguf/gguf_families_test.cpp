@@ -53,6 +53,32 @@ class GgufFamiliesTest : public QObject {
     }
   }
 
+  void files_that_hold_no_model_say_so_data() {
+    QTest::addColumn<QString>("type");
+    QTest::addColumn<QString>("message");
+    QTest::newRow("adapter") << "adapter"
+                             << "this is an adapter (LoRA), not a model";
+    QTest::newRow("imatrix") << "imatrix"
+                             << "this is an importance matrix, not a model";
+    QTest::newRow("mmproj") << "mmproj"
+                            << "this is the vision or audio part of a model";
+    QTest::newRow("model") << "model"
+                           << "";
+  }
+  void files_that_hold_no_model_say_so() {
+    QFETCH(QString, type);
+    QFETCH(QString, message);
+    GgufBuilder builder;
+    builder.value("general.type", std::string_view(type.toStdString()));
+    builder.value("general.architecture", std::string_view("llama"));
+    const std::string bytes = builder.bytes();
+    const auto header = engine::GgufHeader::parse(std::as_bytes(std::span(bytes)), "x.gguf");
+    const auto family = engine::family_of(header.value());
+    QCOMPARE(family.has_value(), message.isEmpty());
+    if (!family) QVERIFY2(family.error().message.starts_with(message.toStdString()), family.error().message.c_str());
+    if (!family) QCOMPARE(family.error().where, std::string("x.gguf: general.type"));
+  }
+
   /// A file's keys of attention do not depend on whether it has experts.
   void dense_files_of_deepseek_have_the_keys_that_say_nothing_of_experts() {
     std::size_t n_of_experts = 0;

@@ -18,6 +18,7 @@ class MaskTest : public QObject {
   void a_mask_has_the_tokens_that_can_be_read_data();
   void a_mask_has_the_tokens_that_can_be_read();
   void control_tokens_and_padding_are_never_allowed();
+  void a_control_token_is_allowed_where_a_grammar_asks_for_it();
   void a_rolled_back_matcher_is_where_it_was();
   void a_copy_goes_its_own_way();
   void the_end_is_forced_where_nothing_follows();
@@ -48,6 +49,10 @@ void MaskTest::a_mask_has_the_tokens_that_can_be_read_data() {
   row(R"({"json": {"properties": {"a": {"type": "number", "minimum": 0.5}, "b": {"type": "string"}, "n": {}}}})");
   row(R"({"json": {"additionalProperties": {"type": "boolean"}, "properties": {"ab": {}, "a0": {"const": "b"}}}})");
   row(R"({"structural_tag": {"triggers": ["{a"], "structures": [{"begin": "{a}", "schema": {"type": "integer"}, "end": "{b}"}]}})");
+  row(R"({"structural_tag": {"format": {"type": "sequence", "elements": [{"type": "token", "token": 262},)"
+      R"({"type": "star", "content": {"type": "or", "elements": [{"type": "token", "token": 258}, {"type": "const_string", "value": "a"}]}},)"
+      R"({"type": "optional", "content": {"type": "any_text", "excludes": ["ab"]}}]}}})");
+  row(R"({"structural_tag": {"format": {"type": "json_schema", "json_schema": {"type": "object"}, "style": "quoted", "open": [262], "close": [262]}}})");
 }
 
 void MaskTest::a_mask_has_the_tokens_that_can_be_read() {
@@ -77,6 +82,18 @@ void MaskTest::control_tokens_and_padding_are_never_allowed() {
     QVERIFY(id < ByteTokenizer::kBos || id >= ByteTokenizer::kVocabSize);
     QVERIFY(!parts_.vocabulary->text_of(id).empty());
   }
+}
+
+void MaskTest::a_control_token_is_allowed_where_a_grammar_asks_for_it() {
+  Matcher matcher =
+      matcher_of(R"({"structural_tag": {"format": {"type": "plus", "content": {"type": "token", "token": 262}}}})", parts_);
+  for (int i = 0; i < 2; ++i) {
+    QCOMPARE(tokens_of(matcher.mask()), std::vector<std::int32_t>{ByteTokenizer::kEnd});
+    QCOMPARE(matcher.may_end(), i > 0);
+    QVERIFY(!matcher.accept('a') && !matcher.accept(ByteTokenizer::kUser) && matcher.accept(ByteTokenizer::kEnd));
+  }
+  QVERIFY(refusal_of(R"({"structural_tag": {"format": {"type": "token", "token": "<|end|>"}}})")
+              .starts_with("structured_outputs.structural_tag.format.token: "));
 }
 
 void MaskTest::a_rolled_back_matcher_is_where_it_was() {

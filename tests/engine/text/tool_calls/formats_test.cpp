@@ -37,7 +37,7 @@ const std::vector<Vector> kVectors = {
     {"hermes",
      "Ich sehe nach… "
      "\n<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"g\"}</tool_call>\nEnde.",
-     "C:Ich sehe nach…|T:f {}|T:g {}|C:Ende."},
+     "C:Ich sehe nach…|T:f {}|T:g {}|C: \nEnde."},
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"</tool_call> \\\" <tool_call>\"}}</tool_call>",
      "T:f {\"s\":\"</tool_call> \\\" <tool_call>\"}"},
     {"hermes", "<tool_call>{\"name\":\"f\",\"arguments\":\"{\\\"n\\\": 1}\"}</tool_call>", "T:f {\"n\": 1}"},

@@ -110,11 +110,11 @@ class MarkersTest : public QObject {
       const AnswerCase given = is_token ? by_tokens() : plain();
       const std::string& text = is_token ? call : spelled;
       QCOMPARE(parts_of(given, "It`s so: " + text), "C:It`s so:|" + expected);
-      QCOMPARE(parts_of(given, "It`s so: " + text + "\n`x`"), "C:It`s so:|" + expected + "|C:`x`");
-      QCOMPARE(parts_of(given, "It`s so: " + text + " and\n" + text), "C:It`s so:|" + expected + "|C:and|" + expected);
+      QCOMPARE(parts_of(given, "It`s so: " + text + "\n`x`"), "C:It`s so:|" + expected + "|C:\n`x`");
+      QCOMPARE(parts_of(given, "It`s so: " + text + " and\n" + text), "C:It`s so:|" + expected + "|C: and|" + expected);
       QCOMPARE(parts_of(given, "So `" + text + "` and " + text), "C:So `" + spelled + "` and|" + expected);
       QCOMPARE(parts_of(given, "A `b` c: " + text), "C:A `b` c:|" + expected);
-      QCOMPARE(parts_of(given, "A \\` c: " + text + " ` d"), "C:A \\` c:|" + expected + "|C:` d");
+      QCOMPARE(parts_of(given, "A \\` c: " + text + " ` d"), "C:A \\` c:|" + expected + "|C: ` d");
     }
   }
   /// The text of such a block may be all of the answer that there is.
@@ -264,7 +264,7 @@ class MarkersTest : public QObject {
     row("hermes,cohere_command3", cohere, "<tool_call>{\"name\":\"f\"\1<|END_RESPONSE|>}</tool_call>", "T:f {}");
     row("hermes,qwen3", think, "\1<think>a\1</think>Press ` \1<think>b\1</think> ok", "R:a|C:Press ` |R:b|C: ok");
     row("hermes,qwen3", think, "\1<think>a\1</think>It`s \1<tool_call>{\"name\":\"f\"}\1</tool_call>\1<think>b\1</think>c",
-        "R:a|C:It`s|T:f {}|R:b|C:c");
+        "R:a|C:It`s|T:f {}|R:b|C: c");
     row("hermes,qwen3", {"<think>", "</think>"}, "\1<think>a\1</think>b <tool\1<think>c\1</think>d",
         "R:a|C:b <tool|R:c|C:d");
     row("hermes,qwen3", think,
@@ -295,7 +295,7 @@ class MarkersTest : public QObject {
     row("<think>x</think>Answer: 4", {"Answer:", "x"}, "R:x|C:");
     row("<think>xy</think>z 4", {"</think>", "yz", "y</think>z"}, "R:xy|C:z 4");
     row("a <tool_call>{\"name\":\"f\",\"arguments\":{\"s\":\"STOP\"}}</tool_call> b STOP c", {"STOP"},
-        "C:a|T:f {\"s\":\"STOP\"}|C:b ");
+        "C:a|T:f {\"s\":\"STOP\"}|C: b ");
     row("<tool_call>{\"name\":\"STOP\"", {"STOP"}, "");
     row("<tool_call>{\"name\":\"f\"}</tool_call>", {"<tool_call>", "tool", "</"}, "T:f {}");
     row("<tool_call> STOP", {"STOP"}, "C:<tool_call> ");

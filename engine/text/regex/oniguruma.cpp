@@ -1,98 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/text/regex_translation.h"
+#include "engine/text/regex/oniguruma.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
-#include <pcre2.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <vector>
 
 #include "engine/base/utf8.h"
+#include "engine/text/regex/character_sets.h"
 
 namespace lathe::engine {
 namespace {
 
-// PCRE2's own \s also matches U+180E, which has not been white space since Unicode 6.3.
-constexpr std::string_view kSpaces =
-    "\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{2000}-\\x{200a}\\t-\\r";
-constexpr std::string_view kHexDigits = "0-9A-Fa-f";
-constexpr std::string_view kWordCharacters = "\\p{L}\\p{M}\\p{Nd}\\p{Pc}";
 constexpr int kMaxClassDepth = 32;
-
-/// A set of characters: items of a PCRE2 class, under the name of a POSIX bracket or of a property.
-struct NamedSet {
-  std::string_view name, items;
-};
-// THE TABLE of names that PCRE2 does not know or takes for another set.
-constexpr std::array kNamedSets = {
-    NamedSet{"alnum", "\\p{Alphabetic}\\p{Nd}"},
-    NamedSet{"alpha", "\\p{Alphabetic}"},
-    NamedSet{"ascii", "\\x{0}-\\x{7f}"},
-    NamedSet{"blank", "\\p{Zs}\\t"},
-    NamedSet{"cntrl", "\\p{Cc}"},
-    NamedSet{"digit", "\\p{Nd}"},
-    NamedSet{"lower", "\\p{Lowercase}"},
-    NamedSet{"punct", "\\p{P}$+<=>\\^`|~"},
-    NamedSet{"space", kSpaces},
-    NamedSet{"upper", "\\p{Uppercase}"},
-    NamedSet{"word", kWordCharacters},
-    NamedSet{"xdigit", kHexDigits},
-    NamedSet{"letter", "\\p{L}"},
-    NamedSet{"mark", "\\p{M}"},
-    NamedSet{"number", "\\p{N}"},
-    NamedSet{"punctuation", "\\p{P}"},
-    NamedSet{"symbol", "\\p{S}"},
-    NamedSet{"separator", "\\p{Z}"},
-    NamedSet{"other", "\\p{C}"},
-    NamedSet{"uppercaseletter", "\\p{Lu}"},
-    NamedSet{"lowercaseletter", "\\p{Ll}"},
-    NamedSet{"titlecaseletter", "\\p{Lt}"},
-    NamedSet{"modifierletter", "\\p{Lm}"},
-    NamedSet{"otherletter", "\\p{Lo}"},
-    NamedSet{"nonspacingmark", "\\p{Mn}"},
-    NamedSet{"spacingmark", "\\p{Mc}"},
-    NamedSet{"enclosingmark", "\\p{Me}"},
-    NamedSet{"decimalnumber", "\\p{Nd}"},
-    NamedSet{"letternumber", "\\p{Nl}"},
-    NamedSet{"othernumber", "\\p{No}"},
-    NamedSet{"spaceseparator", "\\p{Zs}"},
-    NamedSet{"connectorpunctuation", "\\p{Pc}"},
-};
-
-std::string plain_name(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (c != '_' && c != ' ' && c != '-') out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  }
-  return out;
-}
-
-bool compiles(const std::string& pattern) {
-  int error = 0;
-  std::size_t offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_UCP,
-                                   &error, &offset, nullptr);
-  pcre2_code_free(code);
-  return code != nullptr;
-}
-
-/// Returns the items of a property. A script's name means the script alone, not its extensions as in PCRE2.
-std::optional<std::string> property_items(std::string_view name) {
-  const std::string plain = plain_name(name);
-  for (const NamedSet& set : kNamedSets) {
-    if (set.name == plain) return std::string(set.items);
-  }
-  const bool is_name = std::all_of(plain.begin(), plain.end(), [](char c) { return c >= '0' && c <= 'z'; });
-  if (!is_name || plain.empty()) return std::nullopt;
-  for (const char* prefix : {"sc:", ""}) {
-    std::string escape = fmt::format("\\p{{{}{}}}", prefix, plain);
-    if (compiles(escape)) return escape;
-  }
-  return std::nullopt;
-}
 
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
@@ -116,6 +37,9 @@ struct CharacterClass {
     return out + ")";
   }
   std::string expression() const {
+    // PCRE2 matches a property on its own faster than a class that holds it.
+    const bool is_property = others.empty() && items.starts_with("\\p{") && items.find('}') + 1 == items.size();
+    if (is_property) return fmt::format("\\{}{}", negated ? 'P' : 'p', items.substr(2));
     if (!negated) return positive();
     return others.empty() && !items.empty() ? fmt::format("[^{}]", items) : fmt::format("(?:(?!{})(?s:.))", positive());
   }
@@ -252,7 +176,7 @@ class Translator {
     if (text.size() < 2) return refuse(at_, "a backslash at the end");
     const char c = text[1];
     if (c == 'b' || c == 'B') {
-      const std::string word = fmt::format("[{}]", kWordCharacters);
+      const std::string word = fmt::format("[{}{}]", kWordCharacters, kWordNumbers);
       add_atom(c == 'b' ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word)
                         : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", word));
       at_ += 2;
@@ -275,7 +199,8 @@ class Translator {
       return {};
     }
     std::string literal;
-    LATHE_TRY(const CharacterClass set, read_escape(literal));
+    LATHE_TRY(CharacterClass set, read_escape(literal));
+    if (c == 'w' || c == 'W') set.items += kWordNumbers;
     add_atom(literal.empty() ? set.expression() : literal);
     return {};
   }
@@ -358,7 +283,7 @@ class Translator {
       name.remove_prefix(1);
     }
     at_ = end + 1;
-    auto items = property_items(name);
+    auto items = property_set(name);
     if (!items) return unsupported(begin, at_ - begin);
     return CharacterClass{.items = std::move(*items), .others = {}, .negated = negated};
   }
@@ -371,11 +296,10 @@ class Translator {
     std::string_view name = pattern_.substr(at_ + 2, end - at_ - 2);
     const bool negated = name.starts_with('^');
     if (negated) name.remove_prefix(1);
-    const auto known =
-        std::find_if(kNamedSets.begin(), kNamedSets.begin() + 12, [&](const NamedSet& set) { return set.name == name; });
-    if (known == kNamedSets.begin() + 12) return unsupported(at_, end + 2 - at_);
+    auto items = posix_set(name);
+    if (!items) return unsupported(at_, end + 2 - at_);
     at_ = end + 2;
-    return CharacterClass{.items = std::string(known->items), .others = {}, .negated = negated};
+    return CharacterClass{.items = std::move(*items), .others = {}, .negated = negated};
   }
 
   /// Reads one item of a class into `set`; a literal may begin a range.

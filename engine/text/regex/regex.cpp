@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/text/regex.h"
+#include "engine/text/regex/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "engine/text/ascii_splitter.h"
-#include "engine/text/regex_translation.h"
+#include "engine/text/regex/oniguruma.h"
 
 namespace lathe::engine {
 namespace {
@@ -53,8 +53,9 @@ Result<Regex> Regex::compile(const std::string& pattern) {
   int error = 0;
   std::size_t offset = 0;
   LATHE_TRY(const std::string spelled, pcre2_of_oniguruma(pattern));
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
-                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_USE_OFFSET_LIMIT, &error, &offset, nullptr);
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_USE_OFFSET_LIMIT, &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR text[160];
     pcre2_get_error_message(error, text, sizeof text);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/serve/label_config.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/json_text.h"
+
+namespace lathe::engine {
+namespace {
+
+/// Name of the function that sentence-transformers applies: "torch.nn.modules.linear.Identity"; empty: none is named.
+std::string activation_name(const Json& config) {
+  std::string name = text_in(config, "sbert_ce_default_activation_function");
+  const auto own = config.find("sentence_transformers");
+  if (own != config.end() && own->is_object() && own->contains("activation_fn")) name = text_in(*own, "activation_fn");
+  return name.substr(name.rfind('.') + 1);
+}
+
+Result<LabelActivation> read_activation_of_labels(const Json& config, std::int64_t n_labels) {
+  const std::string name = activation_name(config);
+  if (name == "Identity") return LabelActivation::none;
+  if (name == "Sigmoid") return LabelActivation::sigmoid;
+  if (!name.empty()) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("the activation '{:.64}' of the scores is not supported (Identity and Sigmoid are)", name),
+                "config.json: activation_fn");
+  }
+  const std::string problem = text_in(config, "problem_type");
+  if (problem == "regression") return LabelActivation::none;
+  if (n_labels == 1 || problem == "multi_label_classification") return LabelActivation::sigmoid;
+  return LabelActivation::softmax;
+}
+
+}  // namespace
+
+Result<LabelInfo> read_label_config(const ModelFolder& folder, std::int64_t n_labels) {
+  LATHE_TRY(const Json config, folder.read_json_if_present("config.json"));
+  LabelInfo info;
+  const auto names = config.find("id2label");
+  const bool has_names = names != config.end() && names->is_object();
+  for (std::int64_t i = 0; i < n_labels; ++i) {
+    const std::string name = has_names ? text_in(*names, std::to_string(i).c_str()) : std::string();
+    info.labels.push_back(name.empty() ? fmt::format("LABEL_{}", i) : name);
+  }
+  LATHE_TRY(info.activation, read_activation_of_labels(config, n_labels));
+  info.doubles_separator = text_in(config, "model_type").find("roberta") != std::string::npos;
+  return info;
+}
+
+}  // namespace lathe::engine
