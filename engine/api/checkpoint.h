@@ -78,6 +78,10 @@ bool is_gguf_file(const std::string& path);
 /// Errors: model_refused with what is missing or wrong, and where in which file; not_found.
 Result<ModelInfo> inspect_checkpoint(const std::string& path);
 
+/// Opens the tokenizer that a load of `path` would read, which inspect_checkpoint only names. `tokenizer`: its path if it is
+/// not the checkpoint's own, else empty. Returns a warning if it cannot be opened; nothing if it can, or there is none.
+std::optional<std::string> tokenizer_warning(const ModelInfo& info, const std::string& tokenizer);
+
 enum class FitVerdict : std::uint8_t { fits, tight, wont_fit, unknown };
 std::string_view name_of(FitVerdict verdict);  ///< "Fits", "Tight", "Won't fit", "Unknown"
 

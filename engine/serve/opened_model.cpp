@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/api/tokenizer.h"
 #include "engine/load/loaders.h"
 #include "engine/model/architecture.h"
 #include "engine/model/random_checkpoint.h"
@@ -174,6 +175,15 @@ Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
 Result<ModelInfo> inspect_checkpoint(const std::string& path) {
   LATHE_TRY(OpenedModel model, open_model(path, ModelUse::inspect));
   return std::move(model.info);
+}
+
+std::optional<std::string> tokenizer_warning(const ModelInfo& info, const std::string& tokenizer) {
+  if (tokenizer.empty() && info.tokenizer.empty()) return std::nullopt;
+  const auto opened = open_tokenizer(tokenizer.empty() ? info.path : tokenizer);
+  if (opened) return std::nullopt;
+  const Error& error = opened.error();
+  return fmt::format("the tokenizer cannot be read, so a load will fail: {}{}{}", error.where,
+                     error.where.empty() ? "" : ": ", error.message);
 }
 
 }  // namespace lathe::engine

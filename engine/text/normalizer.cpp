@@ -14,7 +14,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/charsmap.h"
 #include "engine/text/json_field.h"
-#include "engine/text/regex.h"
+#include "engine/text/regex/regex.h"
 
 namespace lathe::engine {
 namespace {
@@ -368,8 +368,10 @@ Result<NormalizerPtr> make_replace(const Json& description) {
   if (pattern.text.empty())
     return fail(ErrorCode::model_refused, "\"pattern\" is empty", "tokenizer.json: normalizer.Replace");
   if (!pattern.is_regex) return std::make_unique<Replace>(std::move(pattern.text), std::move(content));
-  LATHE_TRY(Regex regex, Regex::compile(pattern.text));
-  return std::make_unique<ReplaceRegex>(std::move(regex), std::move(content));
+  auto regex = Regex::compile(pattern.text);
+  if (!regex)
+    return fail(regex.error().code, std::move(regex.error().message), "tokenizer.json: normalizer.Replace.pattern");
+  return std::make_unique<ReplaceRegex>(std::move(*regex), std::move(content));
 }
 
 Result<NormalizerPtr> make_strip(const Json& description) {

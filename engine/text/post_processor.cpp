@@ -2,6 +2,7 @@
 #include "engine/text/post_processor.h"
 
 #include <array>
+#include <limits>
 
 #include "engine/base/utf8.h"
 #include "engine/text/json_field.h"
@@ -15,6 +16,34 @@ Result<std::int32_t> known_id(const std::string& name, const IdOf& id_of, std::s
   if (const auto id = id_of(name)) return *id;
   return fail(ErrorCode::model_refused, fmt::format("\"{}\" is not in the vocabulary", printable_excerpt(name)),
               fmt::format("tokenizer.json: {}", where));
+}
+
+/// Adds the ids of a template's special token. Its entry in "special_tokens" has them, and they need no name in the
+/// vocabulary; a template without an entry means the token of that name.
+Result<void> add_special(const Json& description, const std::string& name, const IdOf& id_of, std::string_view where,
+                         std::vector<std::int32_t>& out) {
+  constexpr std::size_t kMaxIds = 64;
+  const auto all = description.find("special_tokens");
+  const auto entry = all != description.end() && all->is_object() ? all->find(name) : Json::const_iterator();
+  if (all == description.end() || !all->is_object() || entry == all->end()) {
+    LATHE_TRY(const std::int32_t id, known_id(name, id_of, where));
+    out.push_back(id);
+    return {};
+  }
+  const auto ids = entry->find("ids");
+  if (ids == entry->end() || !ids->is_array() || ids->size() > kMaxIds) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("\"ids\" of \"{}\" must be a list of at most {} ids", printable_excerpt(name), kMaxIds),
+                fmt::format("tokenizer.json: {}", where));
+  }
+  for (const Json& id : *ids) {
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
+      return fail(ErrorCode::model_refused, fmt::format("an id of \"{}\" is no token id", printable_excerpt(name)),
+                  fmt::format("tokenizer.json: {}", where));
+    }
+    out.push_back(id.get<std::int32_t>());
+  }
+  return {};
 }
 
 /// Reads a template: a list of {"SpecialToken": {"id": text}} and one {"Sequence": ...}, which represents the text.
@@ -31,8 +60,7 @@ Result<void> add_template(const Json& description, const IdOf& id_of, Surroundin
       text_seen = true;
     } else if (item.is_object() && item.contains("SpecialToken")) {
       LATHE_TRY(const std::string name, text_field(item["SpecialToken"], "id", kWhere));
-      LATHE_TRY(const std::int32_t id, known_id(name, id_of, kWhere));
-      (text_seen ? out.after : out.before).push_back(id);
+      LATHE_TRY_VOID(add_special(description, name, id_of, kWhere, text_seen ? out.after : out.before));
     } else {
       return fail(ErrorCode::model_refused, "an item must be a SpecialToken or a Sequence",
                   fmt::format("tokenizer.json: {}", kWhere));

@@ -7,7 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/ascii_splitter.h"
 #include "engine/text/json_field.h"
-#include "engine/text/regex.h"
+#include "engine/text/regex/regex.h"
 
 namespace lathe::engine {
 namespace {
@@ -184,8 +184,10 @@ class PretokenizerSequence final : public Pretokenizer {
 };
 
 Result<PretokenizerPtr> make_split_of(const std::string& pattern, SplitBehavior behavior, bool invert = false) {
-  LATHE_TRY(Regex regex, Regex::compile(pattern));
-  return std::make_unique<Split>(std::move(regex), behavior, invert);
+  auto regex = Regex::compile(pattern);
+  if (!regex)
+    return fail(regex.error().code, std::move(regex.error().message), "tokenizer.json: pre_tokenizer.Split.pattern");
+  return std::make_unique<Split>(std::move(*regex), behavior, invert);
 }
 
 /// Returns a pattern that matches exactly this text.

@@ -176,17 +176,24 @@ Result<void> read_added(const dom::element& root, TokenizerDescription& file) {
   return {};
 }
 
+/// Requires: `parser` outlives the element.
+Result<dom::element> parse_file(dom::parser& parser, const std::string& text, const std::string& name) {
+  dom::element root;
+  const auto error = parser.parse(text).get(root);
+  if (error == simdjson::SUCCESS) return root;
+  // simdjson does not say at which byte it stopped.
+  const auto json = parse_json(text, name);
+  return fail(ErrorCode::model_refused,
+              json ? fmt::format("not valid JSON: {}", simdjson::error_message(error)) : json.error().message, name);
+}
+
 }  // namespace
 
 Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, const std::string& name) {
   LATHE_TRY(const std::string text, folder.read_text(name, kMaxJsonBytes));
   dom::parser parser;
-  dom::element root;
   dom::object fields;
-  if (const auto error = parser.parse(text).get(root); error != simdjson::SUCCESS) {
-    return fail(ErrorCode::model_refused, fmt::format("not valid JSON: {}", simdjson::error_message(error)),
-                "tokenizer.json");
-  }
+  LATHE_TRY(const dom::element root, parse_file(parser, text, name));
   if (root.get(fields) != simdjson::SUCCESS)
     return fail(ErrorCode::model_refused, "the file must hold a JSON object", "tokenizer.json");
   LATHE_TRY_VOID(check_keys(fields, "the file"));
@@ -203,7 +210,8 @@ Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, cons
 Result<void> read_vocabulary_json(const ModelFolder& folder, const std::string& name, TokenizerDescription& description) {
   LATHE_TRY(const std::string text, folder.read_text(name, kMaxJsonBytes));
   dom::parser parser;
-  if (auto read = read_vocabulary(parser.parse(text), description); !read) {
+  LATHE_TRY(const dom::element root, parse_file(parser, text, name));
+  if (auto read = read_vocabulary(root, description); !read) {
     return fail(ErrorCode::model_refused, std::move(read.error().message), name);
   }
   return {};

@@ -32,7 +32,7 @@ LoadChoice::LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& ba
     : QObject(parent), workbench_(workbench), bridge_(bridge), background_(background) {
   debounce_.setSingleShot(true);
   debounce_.setInterval(kDebounceMs);
-  connect(&debounce_, &QTimer::timeout, this, &LoadChoice::estimate);
+  connect(&debounce_, &QTimer::timeout, this, &LoadChoice::follow_options);
   connect(&bridge, &Bridge::model_changed, this, [this] {
     const app::ModelStatus& status = bridge_.model_status();
     // An argument of the program or a request to the server may have loaded a model.
@@ -155,10 +155,23 @@ engine::Result<void> LoadChoice::load(bool check_fit) {
   return {};
 }
 
+void LoadChoice::follow_options() {
+  if (options_.tokenizer != inspected_tokenizer_) inspect();
+  else estimate();
+}
+
 void LoadChoice::inspect() {
+  if (path().empty()) return;
   const std::uint64_t number = ++inspection_;
+  inspected_tokenizer_ = options_.tokenizer;
   background_.run(
-      this, [path = path()] { return engine::inspect_checkpoint(path); },
+      this,
+      [path = path(), tokenizer = options_.tokenizer] {
+        auto info = engine::inspect_checkpoint(path);
+        if (!info) return info;
+        if (auto warning = engine::tokenizer_warning(*info, tokenizer)) info->warnings.push_back(std::move(*warning));
+        return info;
+      },
       [this, number](Result<engine::ModelInfo> info) {
         if (number != inspection_) return;
         if (info) {

@@ -72,6 +72,7 @@ class LoadChoice : public QObject {
   void clear();
   void restore_saved();
   void keep();
+  void follow_options();
   void inspect();
   void estimate();
 
@@ -83,6 +84,7 @@ class LoadChoice : public QObject {
   std::optional<engine::Error> info_error_, fit_error_;
   std::optional<engine::FitEstimate> fit_;
   std::vector<engine::FitFix> fixes_;
+  std::string inspected_tokenizer_;  ///< the option with which info_ was read
   QTimer debounce_;
   std::uint64_t inspection_ = 0, estimation_ = 0;
 };

@@ -220,8 +220,9 @@ int inspect(const std::vector<std::string>& arguments, Terminal& terminal) {
   if (const auto code = command.parse(arguments)) return *code;
   const Result<engine::EngineOptions> options = command.engine_options();
   if (!options) return command.fail(options.error());
-  const Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
+  Result<ModelInfo> info = engine::inspect_checkpoint(options->model);
   if (!info) return command.fail(info.error());
+  if (auto warning = engine::tokenizer_warning(*info, options->tokenizer)) info->warnings.push_back(std::move(*warning));
   const Result<OrderedJson> knobs = engine::model_knobs(options->model, options->tokenizer);
   if (!knobs) return command.fail(knobs.error());
   if (command.given("quantization") && !measure) command.warn_of_idle({&*options, 1});

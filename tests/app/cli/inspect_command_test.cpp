@@ -34,6 +34,7 @@ class InspectCommandTest : public QObject {
   void inspect_tells_of_quantized_folders();
   void inspect_shows_one_quantization();
   void inspect_says_with_which_change_it_would_fit();
+  void inspect_warns_of_a_tokenizer_that_cannot_be_read();
 };
 
 void InspectCommandTest::inspect_json_describes_the_model() {
@@ -136,6 +137,19 @@ void InspectCommandTest::inspect_says_with_which_change_it_would_fit() {
   QVERIFY2(std::any_of(fixes.begin(), fixes.end(), is_automatic), fixes.dump().c_str());
   const CliRun run = run_cli({"inspect", tiny_model_path(), "--block-size", "256", "--kv-cache-memory-bytes", bytes});
   QVERIFY2(run.out.find("would fit with    --kv-cache-memory-bytes 0: ") != std::string::npos, run.out.c_str());
+}
+
+void InspectCommandTest::inspect_warns_of_a_tokenizer_that_cannot_be_read() {
+  const lathe::tests::TinyModelCopy model;
+  lathe::tests::write_file(model.file("tokenizer.json"), R"({"model": {"type": "BPE", "vocab": {"a": 0}, )");
+  const CliRun run = run_cli({"inspect", model.path()});
+  QCOMPARE(run.code, 0);
+  QVERIFY2(run.out.find("Warning: the tokenizer cannot be read, so a load will fail: tokenizer.json: not valid JSON at "
+                        "byte 42: ") != std::string::npos,
+           run.out.c_str());
+  // Another tokenizer takes its place.
+  const CliRun named = run_cli({"inspect", model.path(), "--tokenizer", tiny_model_path()});
+  QVERIFY2(named.out.find("cannot be read") == std::string::npos, named.out.c_str());
 }
 
 LATHE_TEST(InspectCommandTest)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/text/regex.h"
+#include "engine/text/regex/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "engine/text/ascii_splitter.h"
+#include "engine/text/regex/oniguruma.h"
 
 namespace lathe::engine {
 namespace {
@@ -22,49 +23,6 @@ constexpr std::size_t kCallCost = std::size_t{1} << 26, kMostStarts = 4096;
 constexpr std::size_t kMaxPatternBytes = 64u << 10;
 constexpr std::size_t kJitStackStart = 32u << 10, kJitStackMax = 8u << 20;
 constexpr std::uint32_t kHeapKib = 64u << 10;
-
-// White space of Unicode. PCRE2's own \s also matches U+180E, which has not been white space since Unicode 6.3. A range
-// comes last, so that a hyphen after it in a class remains a literal.
-constexpr std::string_view kSpaces =
-    "\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{2000}-\\x{200a}\\t-\\r";
-
-/// Returns the end of a class such as [:alpha:] if the bracket at `at` opens one; else `at`.
-std::size_t end_of_named_class(std::string_view pattern, std::size_t at) {
-  if (!pattern.substr(at).starts_with("[:")) return at;
-  const std::size_t end = pattern.find(":]", at + 2);
-  return end == pattern.npos ? at : end + 2;
-}
-
-/// Returns the pattern with \s and \S spelled out. Inside a class \S stays as it is.
-std::string with_unicode_spaces(std::string_view pattern) {
-  std::string out;
-  bool in_class = false;
-  std::size_t class_at = 0;  // index after the opening [ or [^: a ] there is a literal
-  for (std::size_t at = 0; at < pattern.size();) {
-    const std::string_view rest = pattern.substr(at);
-    std::size_t size = 1;
-    if (rest.starts_with("\\Q")) {
-      size = std::min(rest.find("\\E"), rest.size());
-    } else if (rest.starts_with("\\s") || (rest.starts_with("\\S") && !in_class)) {
-      out.append(in_class ? "" : rest[1] == 's' ? "[" : "[^").append(kSpaces).append(in_class ? "" : "]");
-      at += 2;
-      continue;
-    } else if (rest[0] == '\\') {
-      size = std::min<std::size_t>(2, rest.size());
-    } else if (rest[0] == '[' && in_class) {
-      size = std::max<std::size_t>(end_of_named_class(pattern, at) - at, 1);
-    } else if (rest[0] == '[') {
-      in_class = true;
-      size = rest.starts_with("[^") ? 2 : 1;
-      class_at = at + size;
-    } else if (rest[0] == ']' && at != class_at) {
-      in_class = false;
-    }
-    out += rest.substr(0, size);
-    at += size;
-  }
-  return out;
-}
 
 template <class T, void (*Release)(T*)>
 struct Releaser {
@@ -94,9 +52,10 @@ Result<Regex> Regex::compile(const std::string& pattern) {
   }
   int error = 0;
   std::size_t offset = 0;
-  const std::string spelled = with_unicode_spaces(pattern);
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
-                                   PCRE2_UTF | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT, &error, &offset, nullptr);
+  LATHE_TRY(const std::string spelled, pcre2_of_oniguruma(pattern));
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_USE_OFFSET_LIMIT, &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR text[160];
     pcre2_get_error_message(error, text, sizeof text);
