@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/utf8.h"
 #include "engine/text/tokenizer_base.h"
@@ -210,8 +211,8 @@ Result<TokenizerDescription> read_tokenizer_json(const ModelFolder& folder, cons
 Result<void> read_vocabulary_json(const ModelFolder& folder, const std::string& name, TokenizerDescription& description) {
   LATHE_TRY(const std::string text, folder.read_text(name, kMaxJsonBytes));
   dom::parser parser;
-  LATHE_TRY(const dom::element root, parse_file(parser, text, name));
-  if (auto read = read_vocabulary(root, description); !read) {
+  LATHE_TRY(dom::element root, parse_file(parser, text, name));
+  if (auto read = read_vocabulary(std::move(root), description); !read) {
     return fail(ErrorCode::model_refused, std::move(read.error().message), name);
   }
   return {};
