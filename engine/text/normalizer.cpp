@@ -14,7 +14,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/charsmap.h"
 #include "engine/text/json_field.h"
-#include "engine/text/regex/regex.h"
+#include "engine/text/regex.h"
 
 namespace lathe::engine {
 namespace {

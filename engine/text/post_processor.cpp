@@ -37,11 +37,12 @@ Result<void> add_special(const Json& description, const std::string& name, const
                 fmt::format("tokenizer.json: {}", where));
   }
   for (const Json& id : *ids) {
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
+    const auto number = id.is_number_integer() ? id.get<std::int64_t>() : -1;
+    if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) {
       return fail(ErrorCode::model_refused, fmt::format("an id of \"{}\" is no token id", printable_excerpt(name)),
                   fmt::format("tokenizer.json: {}", where));
     }
-    out.push_back(id.get<std::int32_t>());
+    out.push_back(static_cast<std::int32_t>(number));
   }
   return {};
 }

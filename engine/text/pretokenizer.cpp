@@ -7,7 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/ascii_splitter.h"
 #include "engine/text/json_field.h"
-#include "engine/text/regex/regex.h"
+#include "engine/text/regex.h"
 
 namespace lathe::engine {
 namespace {

@@ -209,6 +209,13 @@ Result<TokenizerParts> make_base(const TokenizerDescription& file, const Tokeniz
   if (eos) parts.eos.push_back(*eos);
   LATHE_TRY(Surroundings around,
             read_post_processor(file.post_processor, [&](std::string_view name) { return all.find(name); }));
+  for (const auto& ids : {around.before, around.after}) {
+    const auto beyond = std::find_if(ids.begin(), ids.end(),
+                                     [&](std::int32_t id) { return static_cast<std::size_t>(id) >= all.pieces.size(); });
+    if (beyond == ids.end()) continue;
+    return refuse(file, fmt::format("adds the id {}, but the vocabulary has {} tokens", *beyond, all.pieces.size()),
+                  "post_processor");
+  }
   // add_bos_token and add_eos_token of the configuration are ignored, because transformers ignores them if there is a
   // tokenizer.json.
   parts.before = std::move(around.before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of characters that Oniguruma knows by name, written as items of a PCRE2 class: what stands between its brackets.
+// Sets of characters that Oniguruma knows by name, as items of a PCRE2 class: the text between its brackets.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,7 @@
 #include <QTest>
 #include <random>
 
-#include "engine/text/regex/regex.h"
+#include "engine/text/regex.h"
 #include "tests/support/test_class.h"
 
 namespace ascii_splitter_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches are exact within the budget of a text, whatever the size of its windows, and an error beyond it.
-#include "engine/text/regex/regex.h"
+#include "engine/text/regex.h"
 
 #include <QTest>
 

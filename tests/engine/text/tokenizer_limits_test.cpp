@@ -133,6 +133,23 @@ class TokenizerLimitsTest : public QObject {
     file["post_processor"] = {{"type", "TemplateProcessing"}, {"single", parts(65, {{"Sequence", {{"id", "A"}}}})}};
     VERIFY_HAS(refusal(file), "post_processor.TemplateProcessing: 65 parts");
   }
+  void ids_of_a_template_are_those_of_the_vocabulary() {
+    Json file = byte_level_file();
+    const auto with_ids = [&](Json ids) {
+      file["post_processor"] = {{"type", "TemplateProcessing"},
+                                {"single", {{{"SpecialToken", {{"id", "two"}}}}, {{"Sequence", {{"id", "A"}}}}}},
+                                {"special_tokens", {{"two", {{"id", "two"}, {"ids", std::move(ids)}}}}}};
+      return file.dump();
+    };
+    const auto opened = open(with_ids({3, 1}));  // no token is called "two"
+    QVERIFY2(opened.has_value(), opened ? "" : opened.error().message.c_str());
+    const auto ids = (*opened)->encode("", true, false);
+    QVERIFY((*ids == std::vector<std::int32_t>{3, 1}));
+    VERIFY_HAS(refusal(with_ids({3, 100'000})), "post_processor: adds the id 100000, but the vocabulary has ");
+    VERIFY_HAS(refusal(with_ids({-1})), "an id of \"two\" is no token id");
+    VERIFY_HAS(refusal(with_ids({"3"})), "an id of \"two\" is no token id");
+    VERIFY_HAS(refusal(with_ids(3)), "\"ids\" of \"two\" must be a list of at most 64 ids");
+  }
   void L17_pieces_that_grow_without_bound_are_refused() {
     Json file = byte_level_file();
     const Json twice = {{"type", "Replace"}, {"pattern", {{"String", "h"}}}, {"content", "hh"}};
