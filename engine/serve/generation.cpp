@@ -169,7 +169,7 @@ int Generation::find_stop() {
   if (may_stop && !std::exchange(stops_hold, true) && params.min_tokens > 0)
     delta.marks.push_back({begin, TextMark::kStopsHold});
   detokenizer.push(tokens.back(), delta.text, false, &delta.marks);
-  if (begin == 0) return content->watch(delta.text, delta.marks);
+  if (begin == 0 && first_mark == 0) return content->watch(delta.text, delta.marks);
   std::vector<TextMark> marks(delta.marks.begin() + static_cast<std::ptrdiff_t>(first_mark), delta.marks.end());
   for (TextMark& mark : marks) mark.at -= begin;
   return content->watch(std::string_view(delta.text).substr(begin), marks);
