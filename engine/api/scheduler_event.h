@@ -26,6 +26,7 @@ enum class SchedulerEventKind : std::uint8_t {
   prefilled,            ///< first token generated (n1: 0) or prompt pooled (n1: 1); n0 prompt tokens computed
   preempted,            ///< n0 computed tokens lost, n1 blocks used (all); the last admitted, request n2 of n3 running
   resumed,              ///< n0 tokens from the prefix cache, n1 tokens to compute again; n2 as n3 of admitted
+  jumped_ahead,         ///< n0 tokens forced by the constraint were appended to the answer, which then has n1
   evicted,              ///< n0 cached blocks evicted for this request
   finished,             ///< n0 tokens generated; n1: FinishReason, n2: StopCause; n3: dimensions of the vector, if it is one
   cancelled,            ///< n0 tokens generated

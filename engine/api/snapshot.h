@@ -65,6 +65,7 @@ struct EngineCounters {
   // ---- sums of Usage: a prompt is counted when its first token is generated, once for all of its answers
   std::uint64_t n_prompt_tokens = 0;  ///< tokens of the prompts, whether found in the prefix cache or computed
   std::uint64_t n_generation_tokens = 0;
+  std::uint64_t n_jumped_tokens = 0;   ///< generated tokens that a constraint forced and no step sampled
   std::uint64_t n_prefix_queries = 0;  ///< prompt tokens looked up in the prefix cache
   std::uint64_t n_prefix_hits = 0;     ///< prompt tokens found in the prefix cache
   // ----

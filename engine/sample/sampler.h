@@ -13,7 +13,7 @@ namespace lathe::engine {
 
 /// Tokens that a constraint allows next.
 struct AllowedTokens {
-  std::span<const std::uint64_t> words;      ///< a bit for each logit
+  std::span<const std::uint64_t> words;      ///< a bit for each logit; empty: none of them
   std::span<const std::int32_t> and_also{};  ///< ids that are allowed too: end tokens where the answer may end
   bool must_end = false;                     ///< only end tokens are allowed
 };

@@ -17,6 +17,8 @@ struct PolicyDescriptor {
   /// On admission a request gets consecutive blocks for the longest context and shares none of them: the cache that servers
   /// had before paged blocks. Otherwise blocks are allocated one by one and shared.
   bool reserves_context = false;
+  /// Each answer of a batch gets one token a step, so no answer jumps ahead.
+  bool is_lockstep = false;
 
   /// Sliding window after which this policy frees blocks; 0: never. Policies that reserve the context never free.
   std::int64_t window_kept(std::int64_t window) const { return reserves_context ? 0 : window; }

@@ -11,6 +11,7 @@ namespace lathe::engine {
 namespace {
 
 constexpr std::int64_t kNsInMs = 1'000'000;
+constexpr int kJumpRows = 16;  // of an answer, whatever prompts are allowed: so few take hardly longer than one
 static_assert(SnapshotRule::kMaxOfStep <= PendingSnapshots::kMost);
 
 }  // namespace
@@ -49,7 +50,7 @@ void Scheduler::add(Sequence& sequence, std::int64_t now_ns) {
 StepPlan& Scheduler::plan(std::int64_t now_ns) {
   plan_.entries.clear();
   plan_.padding.clear();
-  plan_.n_prefill_tokens = plan_.n_decode_tokens = plan_.n_padding_tokens = 0;
+  plan_.n_prefill_tokens = plan_.n_decode_tokens = plan_.n_padding_tokens = plan_.n_jumped_tokens = 0;
   ++step_;
   now_ns_ = now_ns;
   budget_ = options_.max_num_batched_tokens;
@@ -67,6 +68,7 @@ StepPlan& Scheduler::plan(std::int64_t now_ns) {
 void Scheduler::commit(const PlannedSequence& entry) {
   Sequence& sequence = *entry.sequence;
   sequence.n_computed += entry.n_tokens;
+  sequence.n_jumped = std::clamp(sequence.n_remaining() - 1, 0, sequence.n_jumped);
   const int n_prompt_computed = std::min(sequence.n_computed, sequence.n_prompt);
   if (n_prompt_computed > sequence.n_prompt_counted) {
     counters_.n_prompt_tokens += static_cast<std::uint64_t>(n_prompt_computed - sequence.n_prompt_counted);
@@ -76,6 +78,12 @@ void Scheduler::commit(const PlannedSequence& entry) {
   if (policy_->reserves_context) return;
   cache_.publish(sequence.table, sequence.tokens, sequence.n_computed, sequence.cache_salt);
   cache_.drop_behind_window(sequence.table, sequence.n_computed);
+}
+
+void Scheduler::note_step_time(std::int64_t took_ns) {
+  // Forced tokens are read as those of a prompt are, but a step with no others says nothing of either kind of step.
+  if (plan_.n_jumped_tokens > 0 && plan_.n_prefill_tokens == 0) return;
+  pace_.note_step(plan_.n_prefill_tokens + plan_.n_jumped_tokens, plan_.n_decode_tokens, took_ns);
 }
 
 void Scheduler::remove(Sequence& sequence, bool retract) {
@@ -140,6 +148,7 @@ Sequence& Scheduler::preempt_last() {
   --n_unplanned_;
   cache_.release(victim.table);
   victim.n_lost = std::exchange(victim.n_computed, 0);
+  victim.n_jumped = 0;
   ++victim.n_preemptions;
   ++counters_.n_preemptions;
   victim.state = SequenceState::waiting;
@@ -172,7 +181,9 @@ void Scheduler::schedule(Sequence& sequence, int n_tokens, int n_padding) {
     prompt_budget_ -= n_tokens;
     plan_.n_prefill_tokens += n_tokens;
   } else {
-    plan_.n_decode_tokens += n_tokens;
+    ++plan_.n_decode_tokens;
+    plan_.n_jumped_tokens += n_tokens - 1;
+    prompt_budget_ -= std::min(prompt_budget_, n_tokens - 1);
   }
   plan_.entries.push_back(
       {.sequence = &sequence, .n_tokens = n_tokens, .n_padding = n_padding, .n_logits = n_logits, .samples = samples});
@@ -186,8 +197,13 @@ void Scheduler::take_snapshots(Sequence& sequence, int end) {
                           .n_tokens = sequence.n_tokens(),
                           .in_prefill = sequence.in_prefill(),
                           .branch = sequence.n_kv_found};
+  if (!rule.in_prefill) {  // an answer holds one, so of several borders that forced tokens pass the last one counts
+    const int last = end / rule.interval() * rule.interval();
+    if (last > sequence.n_computed) cache_.take_snapshot(sequence.table, last, true);
+    return;
+  }
   for (int n = rule.next(sequence.n_computed); n <= end; n = rule.next(n)) {
-    cache_.take_snapshot(sequence.table, n, !rule.in_prefill);
+    cache_.take_snapshot(sequence.table, n, false);
   }
 }
 
@@ -267,7 +283,7 @@ int Scheduler::chunk_from(const Sequence& sequence, int begin) const {
       options_.chunked_prefill || sequence.state == SequenceState::running || n_remaining > options_.max_num_batched_tokens;
   if (!may_split && n_remaining > budget_) return 0;
   const bool is_prompt = sequence.in_prefill();
-  const int n_tokens = std::min({n_remaining, budget_, is_prompt ? prompt_budget_ : budget_});
+  const int n_tokens = std::min({n_remaining, budget_, is_prompt ? prompt_budget_ : jump_rows()});
   if (n_tokens == 0) return 0;
   const int n_others = n_unplanned_ - (sequence.state == SequenceState::running ? 1 : 0);
   const int n_logits = logit_budget_ - n_others;
@@ -275,6 +291,11 @@ int Scheduler::chunk_from(const Sequence& sequence, int begin) const {
   const int end = begin + n_tokens;
   if (prompt_logits_in(sequence, begin, end) + (end == sequence.n_tokens() ? 1 : 0) <= n_logits) return n_tokens;
   return std::max(sequence.n_prompt_logits, begin) + n_logits - begin;
+}
+
+int Scheduler::jump_rows() const {
+  const int n_others = n_unplanned_ - 1;
+  return std::max(1, std::min(budget_ - n_others, std::max(prompt_budget_, kJumpRows)));
 }
 
 int Scheduler::prompt_logits_in(const Sequence& sequence, int begin, int end) const {

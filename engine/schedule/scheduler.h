@@ -57,6 +57,7 @@ struct StepPlan {
   std::vector<PlannedSequence> entries;
   std::vector<PlannedPadding> padding;
   int n_prefill_tokens = 0, n_decode_tokens = 0, n_padding_tokens = 0;
+  int n_jumped_tokens = 0;  ///< forced tokens of answers, in addition to one token of each in n_decode_tokens
 
   const BatchPlan& batch() const { return builder.plan(); }
 };
@@ -89,7 +90,7 @@ class Scheduler {
   /// Records that the rows of an entry are computed: their full blocks can be shared.
   void commit(const PlannedSequence& entry);
   /// Records how long the whole step took.
-  void note_step_time(std::int64_t took_ns) { pace_.note_step(plan_.n_prefill_tokens, plan_.n_decode_tokens, took_ns); }
+  void note_step_time(std::int64_t took_ns);
   /// Removes a sequence in any state and gives back its blocks. With `retract`, blocks that it computed are no longer
   /// shared.
   void remove(Sequence& sequence, bool retract = false);
@@ -152,6 +153,8 @@ class Scheduler {
   /// Prompt tokens that the pace allows in the step, whatever its budget.
   int paced_prompt_tokens() const;
   int chunk_from(const Sequence& sequence, int begin) const;
+  /// Rows that a running answer may have for its last token and those forced behind it.
+  int jump_rows() const;
   int prompt_logits_in(const Sequence& sequence, int begin, int end) const;
   int peak_blocks(std::int64_t n_tokens) const;
   /// Tokens for which an admitted sequence gets blocks: all of its tokens, or those of the first step if blocks are freed

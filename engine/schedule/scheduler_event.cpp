@@ -132,6 +132,7 @@ std::string word_of(SchedulerEventKind kind) {
     case SchedulerEventKind::prefilled: return "Prefilled";
     case SchedulerEventKind::preempted: return "Preempted";
     case SchedulerEventKind::resumed: return "Resumed";
+    case SchedulerEventKind::jumped_ahead: return "Jumped ahead";
     case SchedulerEventKind::evicted: return "Evicted";
     case SchedulerEventKind::finished: return "Finished";
     case SchedulerEventKind::cancelled: return "Cancelled";
@@ -157,6 +158,8 @@ std::string sentence_of(const SchedulerEvent& event) {
       return fmt::format("{}; {} computed.", n[1] == 0 ? "First token" : "Pooled", counted(n[0], "prompt token"));
     case SchedulerEventKind::preempted: return preempted(n);
     case SchedulerEventKind::resumed: return resumed(n);
+    case SchedulerEventKind::jumped_ahead:
+      return fmt::format("{} forced by the output format; the answer has {}.", counted(n[0], "token"), grouped(n[1]));
     case SchedulerEventKind::evicted: return fmt::format("{} evicted for this request.", counted(n[0], "cached block"));
     case SchedulerEventKind::finished: return finished(n);
     case SchedulerEventKind::cancelled: return fmt::format("By the client after {}.", counted(n[0], "token"));

@@ -16,7 +16,8 @@ enum class WaitReason : std::uint8_t { none, budget, sequences, blocks, batch, f
 
 /// Owns: its tokens and block table; both have their final capacity from the start, so a step allocates nothing. Invariant:
 /// n_computed <= tokens.size(); between two steps no running sequence has all tokens computed, because the last step sampled
-/// one more. A preempted sequence is waiting, with n_preemptions > 0 and an empty table.
+/// one more, behind which there may be n_jumped forced ones. A preempted sequence is waiting, with n_preemptions > 0 and an
+/// empty table.
 struct Sequence {
   // ---- request
   std::uint64_t id = 0;
@@ -35,6 +36,7 @@ struct Sequence {
   /// Leading tokens whose K and V were found at the last admission, also behind the snapshot with which it began.
   int n_kv_found = 0;
   int n_computed = 0;        ///< leading tokens whose K and V, and whose states, are in the cache
+  int n_jumped = 0;          ///< last tokens that were appended without a step for each and are not computed
   int n_prompt_logits = 0;   ///< leading prompt rows whose logits were delivered
   int n_prompt_counted = 0;  ///< prompt tokens that are in the counters
   int n_chunks = 0;          ///< steps of this prefill
@@ -59,8 +61,8 @@ struct Sequence {
   int n_tokens() const { return static_cast<int>(tokens.size()); }
   int n_output() const { return n_tokens() - n_prompt; }
   int n_remaining() const { return n_tokens() - n_computed; }
-  /// True if the next step reads given tokens, as opposed to extending them by one.
-  bool in_prefill() const { return n_output() == 0 || n_remaining() > 1; }
+  /// True if the next step reads given tokens, as opposed to the last one of an answer and those forced behind it.
+  bool in_prefill() const { return n_output() == 0 || n_remaining() > 1 + n_jumped; }
 };
 
 /// A queue of sequences, linked through the sequences: O(1) at both ends and in the middle. Owns: nothing.

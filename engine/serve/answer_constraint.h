@@ -21,13 +21,18 @@ namespace lathe::engine {
 /// stop_token_ids. Thread: made on the caller's, then used by one at a time.
 class AnswerConstraint {
  public:
-  /// `reading` may be null. Requires: the tokenizer and `params` outlive the constraint.
+  /// `suppressed_ids`: tokens that the sampler always masks. `reading` may be null. Requires: the tokenizer and `params`
+  /// outlive the constraint.
   AnswerConstraint(ReadyConstraint constraint, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids,
-                   const SamplingParams& params, const AnswerReading* reading);
+                   std::span<const std::int32_t> suppressed_ids, const SamplingParams& params, const AnswerReading* reading);
 
   /// Null: every token is allowed. Valid until accept().
   const AllowedTokens* allowed();
   void accept(std::int32_t token);
+  /// The only token that can be next; -1: there is a choice. It changes with accept() alone.
+  std::int32_t forced() const;
+  /// The forced tokens of this answer may be appended without a step for each: nothing else of their logits is asked for.
+  bool jumps_ahead() const { return constraint_.jump_ahead && !params_->logprobs; }
 
   /// The last token was an end token that the constraint allowed, or nothing can follow and the model has no end token.
   bool has_ended() const { return has_ended_; }
@@ -47,6 +52,9 @@ class AnswerConstraint {
   void choose_beginning(const AnswerReading& reading);
   bool is_end_token(std::int32_t token) const;
   void read_free(std::int32_t token);
+  bool has_forced_text() const { return n_forced_taken_ < forced_.size(); }
+  void add_to_tail(std::int32_t token);
+  void find_forced();
 
   const grammar::Constraint constraint_;
   const bool was_known_;
@@ -54,9 +62,14 @@ class AnswerConstraint {
   const SamplingParams* params_;
   grammar::Matcher matcher_;
   std::vector<std::int32_t> end_ids_;
-  std::vector<std::int32_t> begin_ids_;  ///< tokens that begin the reasoning where the answer has not begun
-  std::vector<std::string> free_ends_;   ///< markers that end the free part
-  std::string tail_;                     ///< last bytes of the free part
+  std::vector<std::int32_t> begin_ids_;     ///< tokens that begin the reasoning where the answer has not begun
+  std::vector<std::string> free_ends_;      ///< markers that end the free part
+  std::vector<std::int32_t> never_forced_;  ///< tokens that stages mask, the suppressed ones first, or that end an answer
+  std::size_t n_suppressed_ = 0;
+  std::string tail_;                  ///< last bytes of the free part, or of the constrained one
+  std::vector<std::int32_t> forced_;  ///< tokens that must be next, from n_forced_taken_ on
+  std::size_t n_forced_taken_ = 0;
+  bool must_end_ = false;  ///< the only end token must be next
   std::vector<std::int32_t> and_also_;
   AllowedTokens allowed_;
   bool is_free_ = false, has_begun_ = false, has_ended_ = false, is_stuck_ = false;

@@ -19,6 +19,7 @@
 #include "engine/serve/engine_snapshot.h"
 #include "engine/serve/event_ring.h"
 #include "engine/serve/generation.h"
+#include "engine/serve/loop_settings.h"
 #include "engine/serve/place_guard.h"
 #include "engine/serve/request_check.h"
 #include "engine/serve/step_sampler.h"
@@ -37,46 +38,6 @@ std::uint64_t mixed_seed(std::uint64_t seed, std::uint64_t request_id) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31);
-}
-
-/// The policy that the options name. Requires: checked options.
-const PolicyDescriptor& policy_of(const EngineOptions& options) {
-  const PolicyDescriptor* policy = find_policy(options.policy);
-  LATHE_CHECK(policy != nullptr);
-  return *policy;
-}
-
-RequestLimits request_limits(const EngineOptions& options, const RunnerLimits& limits) {
-  return {.vocab_size = limits.vocab_size,
-          .max_model_len = limits.max_model_len,
-          .n_blocks = limits.n_blocks,
-          .block_size = limits.block_size,
-          .window = policy_of(options).window_kept(limits.window),
-          .max_num_batched_tokens = std::min<std::int64_t>(batched_tokens(options), limits.max_rows),
-          .chunked_prefill = options.enable_chunked_prefill};
-}
-
-/// Blocks hold nothing of the states of recurrent layers, so without snapshots a prefix cannot be continued from them.
-PagedCache cache_of(const EngineParts& parts, std::int64_t window) {
-  const RunnerLimits& limits = parts.runner->limits();
-  const bool shares = parts.model.options.enable_prefix_caching && (limits.n_state_slots == 0 || limits.n_snapshots > 0);
-  return {limits.n_blocks, limits.block_size, shares, window, limits.windows, limits.n_state_slots, limits.n_snapshots};
-}
-
-/// The requested settings, limited to the runner's capacity.
-SchedulerOptions scheduler_options(const EngineOptions& options, const RunnerLimits& limits) {
-  const RequestLimits of_requests = request_limits(options, limits);
-  SchedulerOptions chosen;
-  chosen.max_num_batched_tokens = static_cast<int>(of_requests.max_num_batched_tokens);
-  chosen.max_logit_rows = limits.max_logit_rows;
-  chosen.max_num_seqs =
-      static_cast<int>(std::min<std::int64_t>({options.max_num_seqs, chosen.max_num_batched_tokens, chosen.max_logit_rows}));
-  chosen.preferred_batch_size = static_cast<int>(options.preferred_batch_size);
-  chosen.max_batch_delay_ns = options.max_batch_delay_ms * 1'000'000;
-  chosen.chunked_prefill = options.enable_chunked_prefill;
-  chosen.target_itl_ns = options.target_itl_ms * 1'000'000;
-  chosen.max_seq_tokens = of_requests.context();
-  return chosen;
 }
 
 /// Invariant: `living_` owns each Generation from receive() to the emit() of its last event.
@@ -121,6 +82,7 @@ class EngineLoop final : public Engine {
   void fail_all(const Error& error);
   void take_token(Generation& generation);
   void take_state(Generation& generation);
+  void jump_ahead(Generation& generation);
   void announce(Generation& generation);  ///< the generation has an event for this step's emit
   void note_end(const Generation& generation);
   void note_constraint(const Generation& generation);
@@ -170,7 +132,7 @@ EngineLoop::EngineLoop(EngineParts parts)
                       parts_.model.options.max_queue),
       snapshot_(std::make_shared<const EngineSnapshot>()),
       scheduler_(scheduler_options(parts_.model.options, parts_.runner->limits()), policy_of(parts_.model.options),
-                 cache_of(parts_, limits_.window)),
+                 cache_of(parts_.model.options, parts_.runner->limits())),
       sampler_(*parts_.runner, parts_.model.n_threads, parts_.model.info.eos_ids, parts_.suppressed_ids) {
   snapshot_.publish(make_snapshot(now_ns()));
   if (parts_.measure) parts_.model.measured = parts_.measure();
@@ -210,7 +172,10 @@ Result<RequestHandlePtr> EngineLoop::submit(GenerateRequest request) {
                                                  static_cast<int>(limits_.block_size), now_ns());
   generation->reserve_windows(parts_.runner->limits().windows.size(), limits_.block_size);
   if (!parts_.suppressed_ids.empty()) generation->takes_best = false;  // the best token may be suppressed
-  if (constraint) generation->constrain(std::move(*constraint), *parts_.tokenizer, parts_.model.info.eos_ids);
+  if (constraint) {
+    generation->constrain(std::move(*constraint), *parts_.tokenizer, parts_.model.info.eos_ids, parts_.suppressed_ids);
+    if (policy_of(options).is_lockstep) generation->jumps_ahead = false;
+  }
   generation->choose_rope(parts_.runner->limits().rope_contexts);
   if (policy_of(options).reserves_context) generation->reserve_blocks(limits_.context(), limits_.block_size);
   if (!mailbox_.put(generation)) {
@@ -344,11 +309,13 @@ void EngineLoop::commit() {
   }
 }
 
-/// Tokens -> text; finds stop strings.
+/// Tokens -> text; finds stop strings; appends what a constraint forces next.
 void EngineLoop::detokenize() {
   for (const PlannedSequence& entry : plan_->entries) {
     Generation& generation = generation_of(entry);
-    if (entry.samples && !generation.pooling && generation.finish != FinishReason::error) generation.add_text();
+    if (!entry.samples || generation.pooling || generation.finish == FinishReason::error) continue;
+    generation.add_text();
+    if (generation.jumps_ahead) jump_ahead(generation);
   }
 }
 
@@ -441,6 +408,13 @@ void EngineLoop::take_state(Generation& generation) {
   announce(generation);
 }
 
+void EngineLoop::jump_ahead(Generation& generation) {
+  const int n_tokens = generation.jump_ahead(parts_.model.info.eos_ids);
+  if (n_tokens == 0) return;
+  metrics_.count_jump(generation, n_tokens);
+  scheduler_.record(generation, SchedulerEventKind::jumped_ahead, {n_tokens, generation.n_output()}, now_ns_);
+}
+
 void EngineLoop::announce(Generation& generation) {
   if (!std::exchange(generation.has_news, true)) news_.push_back(&generation);
 }
@@ -481,7 +455,7 @@ std::shared_ptr<const EngineSnapshot> EngineLoop::make_snapshot(std::int64_t now
   metrics_.write(scheduler_.counters(), *snapshot);
   snapshot->step_ms = step_ms_;
   snapshot->step_prefill_tokens = plan_ == nullptr ? 0 : plan_->n_prefill_tokens;
-  snapshot->step_decode_tokens = plan_ == nullptr ? 0 : plan_->n_decode_tokens;
+  snapshot->step_decode_tokens = plan_ == nullptr ? 0 : plan_->n_decode_tokens + plan_->n_jumped_tokens;
   snapshot->step_padding_tokens = plan_ == nullptr ? 0 : plan_->n_padding_tokens;
   snapshot->next_event = events_.next();
   return snapshot;

@@ -37,6 +37,13 @@ void EngineMetrics::count_token(const Generation& generation, std::int64_t since
   }
 }
 
+/// They came with the token before them, so there is no time between them.
+void EngineMetrics::count_jump(const Generation& generation, int n_tokens) {
+  if (!generation.counts_output) return;
+  counters_.n_generation_tokens += static_cast<std::uint64_t>(n_tokens);
+  counters_.n_jumped_tokens += static_cast<std::uint64_t>(n_tokens);
+}
+
 void EngineMetrics::count_vector(const Generation& generation) { count_prompt(generation); }
 
 void EngineMetrics::count_end(const Generation& generation) {

@@ -33,6 +33,8 @@ class EngineMetrics {
   void count_step() { ++counters_.n_steps; }
   /// Counts a token after the generation took it. `since_ns`: time of its previous token, 0 for the first.
   void count_token(const Generation& generation, std::int64_t since_ns);
+  /// Counts tokens that were forced behind the last one.
+  void count_jump(const Generation& generation, int n_tokens);
   /// Counts the prompt of a request after its vector was taken.
   void count_vector(const Generation& generation);
   /// Counts a request after its last token.

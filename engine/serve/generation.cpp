@@ -79,8 +79,11 @@ void Generation::choose_rope(std::span<const std::int64_t> contexts) {
   if (contexts.size() > 1) cache_salt.insert(cache_salt.begin(), static_cast<char>(rope_choice));
 }
 
-void Generation::constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids) {
-  constraint = std::make_unique<AnswerConstraint>(std::move(ready), tokenizer, eos_ids, params, reading.get());
+void Generation::constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids,
+                           std::span<const std::int32_t> suppressed_ids) {
+  constraint =
+      std::make_unique<AnswerConstraint>(std::move(ready), tokenizer, eos_ids, suppressed_ids, params, reading.get());
+  jumps_ahead = constraint->jumps_ahead();
 }
 
 Error Generation::sampling_error() const {
@@ -105,13 +108,30 @@ void Generation::accept_sample(std::span<const std::int32_t> eos_ids, std::int64
     itl_ms.observe(ms_between(last_token_ns, now_ns));
   }
   last_token_ns = now_ns;
-  const std::int32_t token = sampled.token;
-  tokens.push_back(token);
-  delta.token_ids.push_back(token);
   if (params.logprobs) {
-    delta.chosen_logprobs.push_back({.id = token, .logprob = sampled.logprob, .rank = sampled.rank});
+    delta.chosen_logprobs.push_back({.id = sampled.token, .logprob = sampled.logprob, .rank = sampled.rank});
     delta.logprobs.push_back(std::exchange(alternatives, {}));
   }
+  append(sampled.token, eos_ids);
+}
+
+int Generation::jump_ahead(std::span<const std::int32_t> eos_ids) {
+  int n = 0;
+  while (finish == FinishReason::none) {
+    const std::int32_t token = constraint->forced();
+    if (token < 0) break;
+    constraint->accept(token);
+    append(token, eos_ids);
+    add_text();
+    ++n;
+  }
+  n_jumped = n;
+  return n;
+}
+
+void Generation::append(std::int32_t token, std::span<const std::int32_t> eos_ids) {
+  tokens.push_back(token);
+  delta.token_ids.push_back(token);
   if (constraint != nullptr && constraint->has_ended()) {
     const bool is_stop_id = !contains(eos_ids, token) && contains(params.stop_token_ids, token);
     return is_stop_id ? stop(StopCause::token, std::to_string(token)) : stop(StopCause::eos, "eos");
@@ -144,10 +164,15 @@ void Generation::add_text() {
 int Generation::find_stop() {
   const bool may_stop = n_output() > params.min_tokens;
   if (!content) return detokenizer.push(tokens.back(), delta.text, may_stop, &delta.marks);
+  // The event may have the text of tokens before, which the parser has read.
+  const std::size_t begin = delta.text.size(), first_mark = delta.marks.size();
   if (may_stop && !std::exchange(stops_hold, true) && params.min_tokens > 0)
-    delta.marks.push_back({0, TextMark::kStopsHold});
+    delta.marks.push_back({begin, TextMark::kStopsHold});
   detokenizer.push(tokens.back(), delta.text, false, &delta.marks);
-  return content->watch(delta.text, delta.marks);  // each token's event is sent before the next token
+  if (begin == 0 && first_mark == 0) return content->watch(delta.text, delta.marks);
+  std::vector<TextMark> marks(delta.marks.begin() + static_cast<std::ptrdiff_t>(first_mark), delta.marks.end());
+  for (TextMark& mark : marks) mark.at -= begin;
+  return content->watch(std::string_view(delta.text).substr(begin), marks);
 }
 
 void Generation::stop(StopCause cause, std::string reason) {
@@ -181,7 +206,8 @@ void Generation::complete_delta(std::int64_t now_ns) {
   if (was_admitted) times.queue_ms = ms_between(submitted_ns, admitted_ns);
   if (n_output() > 0) times.ttft_ms = ms_between(submitted_ns, first_token_ns);
   times.end_ms = ms_between(submitted_ns, now_ns);
-  if (delta.finished || n_output() % kTokensAQuantile == 1) {
+  if (delta.finished || n_output() >= next_quantiles) {
+    next_quantiles = n_output() + kTokensAQuantile;
     itl_p50_ms = itl_ms.quantile(0.5);
     itl_p99_ms = itl_ms.quantile(0.99);
   }

@@ -45,6 +45,7 @@ struct Generation final : Sequence {
   std::vector<float> pooled;                   ///< the pooled state, written by the sampler
 
   std::unique_ptr<AnswerConstraint> constraint;  ///< null: the answer is free
+  bool jumps_ahead = false;                      ///< forced tokens are appended without a step for each
 
   // ---- the answer
   const std::shared_ptr<const AnswerReading> reading;
@@ -63,7 +64,8 @@ struct Generation final : Sequence {
   std::int64_t first_token_ns = 0, last_token_ns = 0, end_ns = 0;
   Histogram itl_ms;
   double itl_p50_ms = 0, itl_p99_ms = 0;
-  std::size_t place = 0;  ///< index in the loop's list of living generations
+  std::int64_t next_quantiles = 1;  ///< tokens of the answer with which the quantiles are updated next
+  std::size_t place = 0;            ///< index in the loop's list of living generations
 
   std::span<const std::int32_t> prompt_ids() const { return std::span(tokens).first(static_cast<std::size_t>(n_prompt)); }
   std::span<const std::int32_t> output_ids() const { return std::span(tokens).subspan(static_cast<std::size_t>(n_prompt)); }
@@ -80,15 +82,21 @@ struct Generation final : Sequence {
   /// Chooses the RoPE context by the tokens that the request may reach. Thread: the caller's.
   void choose_rope(std::span<const std::int64_t> contexts);
   /// Constrains the answer. Thread: the caller's.
-  void constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids);
+  void constrain(ReadyConstraint ready, const Tokenizer& tokenizer, std::span<const std::int32_t> eos_ids,
+                 std::span<const std::int32_t> suppressed_ids);
   /// Adds the sampled token to the sequence, the event and the times; ends the answer at an end token or a length limit.
   void accept_sample(std::span<const std::int32_t> eos_ids, std::int64_t now_ns);
+  /// Appends the tokens that the constraint forces next, and their text, until one of them ends the answer. Returns their
+  /// number. Requires: the constraint has read the last token, whose text is added.
+  int jump_ahead(std::span<const std::int32_t> eos_ids);
   /// Ends the request with a vector.
   void accept_vector(std::vector<float> vector, std::int64_t now_ns);
   /// Adds the text of the last token; ends the answer at a stop string.
   void add_text();
   /// Index of the stop string that ends the answer with its last token; -1: none does.
   int find_stop();
+  /// Adds a token to the sequence and the event; ends the answer at an end token or a length limit.
+  void append(std::int32_t token, std::span<const std::int32_t> eos_ids);
   void stop(StopCause cause, std::string reason);
   void end(FinishReason reason);
   void end_with(Error error);

@@ -178,6 +178,38 @@ def answers() -> None:
         keep("answer", f"format_{format_number}", head + text.encode())
 
 
+def constraints() -> None:
+    schemas = {
+        "object": {"type": "object", "properties": {"abc": {"type": "integer", "minimum": -3, "maximum": 700},
+                   "b": {"type": ["string", "null"], "minLength": 1, "maxLength": 9}}, "required": ["abc"]},
+        "recursive": {"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#/$defs/n"},
+                      "minItems": 1, "maxItems": 3}]}}},
+        "patterns": {"patternProperties": {"^a[bc]{1,3}$": {"type": "boolean"}}, "additionalProperties": False, "minProperties": 1},
+        "formats": {"prefixItems": [{"format": "date-time", "type": "string"}, {"format": "ipv6", "type": "string"}], "items": False},
+        "merged": {"allOf": [{"type": "object", "properties": {"a": {"type": "number", "multipleOf": 0.5}}},
+                   {"properties": {"a": {"exclusiveMinimum": 0}}, "required": ["a"]}]},
+        "constants": {"oneOf": [{"const": {"a": [1, 2.5, "\u00e9"]}}, {"enum": ["ab", "abc", None, True]}]}}
+    for name, schema in schemas.items():
+        keep("schema", name, json.dumps(schema).encode())
+    regexes = {"classes": r"[a-c\d]{2,5}(-|\+)\w*", "counts": "((ab){3,70}c?){40,}0", "unicode": r"\p{Lu}[^\x00-\x7F]+\u00e9",
+               "anchors": "^(a|b)+?$", "nested": "(((a*)*b)*|c)+"}
+    for name, regex in regexes.items():
+        keep("regex", name, regex.encode())
+    grammars = {"calls": 'root ::= item+ ("," item){0,3}\nitem ::= "a" | "(" root ")" # nested\n',
+                "gbnf": 'root ::= [a-z0-9_]{2,9} "\\"" [^"\\\\]* "\\"" ws\nws ::= ([ \\t\\n] ws)?\n',
+                "left": 'root ::= root "ab" | "b"\n', "ambiguous": 'root ::= root root | "a" | "ab"\n'}
+    for name, grammar in grammars.items():
+        keep("grammar", name, grammar.encode())
+    tag = {"type": "tag", "begin": "<a>", "end": "</a>", "content": {"type": "json_schema", "json_schema": {"type": "integer"}}}
+    tags = {"older": {"triggers": ["<f"], "structures": [{"begin": "<f=a>", "schema": {"type": "object"}, "end": "</f>"}]},
+            "tag": {"type": "structural_tag", "format": tag},
+            "sequence": {"format": {"type": "sequence", "elements": [{"type": "const_string", "value": "ab"}, {"type": "token", "token": 257},
+                         {"type": "star", "content": tag}, {"type": "optional", "content": {"type": "any_text", "excludes": ["ab"]}}]}},
+            "triggered": {"format": {"type": "triggered_tags", "triggers": ["<a"], "tags": [tag], "at_least_one": True}}}
+    for name, value in tags.items():
+        keep("structural_tag", name, json.dumps(value).encode())
+
+
 if __name__ == "__main__":
     safetensors()
     gguf()
@@ -185,3 +217,4 @@ if __name__ == "__main__":
     tokenizers()
     templates()
     answers()
+    constraints()

@@ -11,9 +11,13 @@ LATHE_TABLE(Target, kTargets,
   kChatTemplateTarget,
   kConfigTarget,
   kGgufTarget,
+  kGrammarTarget,
+  kRegexTarget,
   kSafetensorsTarget,
   kSafetensorsIndexTarget,
+  kSchemaTarget,
   kSentencepieceTarget,
+  kStructuralTagTarget,
   kTokenizerJsonTarget,
 );
 

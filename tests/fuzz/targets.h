@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz targets: every reader of a file that a user may have got from anywhere, and the parsers of a model's answers.
+// Fuzz targets: every reader of a file that a user may have got from anywhere, the parsers of a model's answers,
+// and the compilers of what a request may ask an answer to be.
 #pragma once
 
 #include <cstdint>

@@ -24,6 +24,7 @@ QColor dot_color(const Tokens& tokens, engine::SchedulerEventKind kind) {
     case SchedulerEventKind::paced: return tokens.prefill;
     case SchedulerEventKind::prefilled:
     case SchedulerEventKind::resumed:
+    case SchedulerEventKind::jumped_ahead:
     case SchedulerEventKind::finished: return tokens.decode;
     case SchedulerEventKind::preempted: return tokens.preempted;
     case SchedulerEventKind::failed: return tokens.error.fill;

@@ -61,6 +61,52 @@ bool Matcher::must_end() {
   return true;
 }
 
+/// The only byte that can follow; -1: there is none, there are several, or the text may end.
+int Matcher::only_byte(std::int32_t state) const {
+  if (table_->accepts(state)) return -1;
+  int only = -1;
+  for (const StateTable::Item& item : table_->readers(state)) {
+    for (const Automaton::ByteEdge& edge : automaton_->bytes_of(automaton_->nodes[static_cast<std::size_t>(item.node)])) {
+      if (edge.first != edge.last || (only >= 0 && only != edge.first)) return -1;
+      only = edge.first;
+    }
+  }
+  return only;
+}
+
+ForcedBytes Matcher::forced_bytes(std::size_t max_bytes) {
+  ForcedBytes forced{.bytes = {}, .states = {history_.back()}};
+  while (forced.bytes.size() < max_bytes) {
+    const int byte = only_byte(forced.states.back());
+    if (byte < 0) break;
+    const std::int32_t state = table_->next(forced.states.back(), static_cast<std::uint8_t>(byte));
+    if (state == StateTable::kDead) break;  // the grammar is too ambiguous
+    forced.bytes.push_back(static_cast<char>(byte));
+    forced.states.push_back(state);
+  }
+  return forced;
+}
+
+bool Matcher::has_token_across(std::string_view begin, std::int32_t state) {
+  const Vocabulary& vocabulary = *parts_.vocabulary;
+  const auto nodes = vocabulary.nodes();
+  std::size_t i = 0, end = nodes.size();
+  for (const char byte : begin) {
+    while (i < end && nodes[i].byte != static_cast<std::uint8_t>(byte)) i = nodes[i].end;
+    if (i >= end) return false;
+    end = nodes[i++].end;
+  }
+  path_[begin.size()] = state;
+  while (i < end) {
+    const Vocabulary::Node& node = nodes[i];
+    const std::int32_t next = table_->next(path_[node.depth - 1U], node.byte);
+    if (next != StateTable::kDead && vocabulary.own_end(i) > node.first_token) return true;
+    path_[node.depth] = next;
+    i = next == StateTable::kDead ? node.end : i + 1;
+  }
+  return false;
+}
+
 const TokenMask& Matcher::mask() {
   if (mask_state_ != history_.back()) make_mask();
   return mask_;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/sample/grammar/automaton.h"
@@ -19,6 +21,12 @@ struct TokenMask {
   std::vector<std::uint64_t> words;  ///< a bit for each logit; end tokens are not among them
   bool any = false;                  ///< some bit is set
   bool may_end = false;              ///< the answer is complete
+};
+
+/// Bytes of which each is the only one that can follow. Shapes: states [bytes + 1], those before and behind each byte.
+struct ForcedBytes {
+  std::string bytes;
+  std::vector<std::int32_t> states;
 };
 
 /// The parts that all matchers of an engine share.
@@ -46,6 +54,12 @@ class Matcher {
   /// Tokens that can be taken back.
   std::size_t n_kept() const { return history_.size() - 1; }
 
+  /// At most `max_bytes` bytes that must follow. They end where there is a choice, and where the text may end.
+  ForcedBytes forced_bytes(std::size_t max_bytes);
+  /// True if a token begins with `begin`, which is read up to `state`, and can go on from there.
+  bool has_token_across(std::string_view begin, std::int32_t state);
+  const Vocabulary& vocabulary() const { return *parts_.vocabulary; }
+
   bool may_end() const { return table_->accepts(history_.back()); }
   /// Nothing may follow but the end.
   bool must_end();
@@ -57,6 +71,7 @@ class Matcher {
   Matcher& operator=(const Matcher&) = delete;
 
  private:
+  int only_byte(std::int32_t state) const;
   void make_mask();
   void add_sets(const TokenSets& sets);
   void decide_open();

@@ -16,8 +16,8 @@ namespace lathe::engine::grammar {
 namespace {
 
 constexpr std::array<std::string_view, 6> kKinds = {"json", "json_object", "regex", "choice", "grammar", "structural_tag"};
-constexpr std::array<std::string_view, 4> kSettings = {"whitespace", "whitespace_pattern", "disable_any_whitespace",
-                                                       "disable_additional_properties"};
+constexpr std::array<std::string_view, 5> kSettings = {"whitespace", "whitespace_pattern", "disable_any_whitespace",
+                                                       "disable_additional_properties", "jump_ahead"};
 
 /// Builds the grammar of one constraint.
 class ConstraintReader {
@@ -28,6 +28,7 @@ class ConstraintReader {
     const auto begin = std::chrono::steady_clock::now();
     check_members();
     const Blanks blanks = read_blanks();
+    const bool jump_ahead = read_jump_ahead();
     if (builder_.failed()) return tl::unexpected(*builder_.error());
     JsonRules json(builder_, blanks);
     const RuleId root = builder_.make_rule();
@@ -40,7 +41,7 @@ class ConstraintReader {
       return tl::unexpected(std::move(error));
     }
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin).count();
-    return Constraint{kind_, std::make_shared<const Automaton>(std::move(*automaton)), us};
+    return Constraint{kind_, std::make_shared<const Automaton>(std::move(*automaton)), us, jump_ahead};
   }
 
  private:
@@ -84,6 +85,12 @@ class ConstraintReader {
       refuse(tree.error().message.c_str(), "whitespace_pattern");
     else blanks = {Blanks::Kind::pattern, pattern.get<std::string>()};
     return blanks;
+  }
+
+  bool read_jump_ahead() {
+    const OrderedJson value = given_.value("jump_ahead", OrderedJson());
+    if (!value.is_null() && !value.is_boolean()) builder_.refuse("must be true or false", "structured_outputs.jump_ahead");
+    return value != false;
   }
 
   /// The text of a member that is a string, within the limit.

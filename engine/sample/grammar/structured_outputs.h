@@ -2,7 +2,7 @@
 // StructuredOutputs: what an answer must be, in vLLM's form: {"json": SCHEMA}, {"regex": "..."}, {"choice": [...]},
 // {"grammar": "..."}, {"json_object": true} or {"structural_tag": ...}.
 // Source: vLLM, StructuredOutputsParams; its "disable_any_whitespace" and "whitespace_pattern" are read, and "whitespace":
-// "flexible", "fixed" or "none".
+// "flexible", "fixed" or "none", and "jump_ahead": false.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct Constraint {
   ConstraintKind kind = ConstraintKind::json;
   std::shared_ptr<const Automaton> automaton;
   std::int64_t compile_us = 0;
+  bool jump_ahead = true;  ///< forced tokens may be appended without a step for each
 };
 
 /// Compiles the constraint of a JSON text. Errors: invalid_argument; `where` = "structured_outputs" and the path of what is

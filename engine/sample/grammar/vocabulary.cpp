@@ -14,13 +14,16 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
                                   a.begin());
 }
 
-constexpr char kTokenByte = '\xFF';
-
 }  // namespace
 
 std::string bytes_of_token(std::int32_t id) {
   const auto digit = [&](int shift) { return static_cast<char>(id >> shift & 0x7F); };
   return {kTokenByte, digit(14), digit(7), digit(0)};
+}
+
+std::int32_t token_of_bytes(std::string_view bytes) {
+  return static_cast<std::int32_t>(bytes[1]) << 14 | static_cast<std::int32_t>(bytes[2]) << 7 |
+         static_cast<std::int32_t>(bytes[3]);
 }
 
 Vocabulary::Vocabulary(const Tokenizer& tokenizer, std::int64_t n_logits, std::span<const std::int32_t> markers)

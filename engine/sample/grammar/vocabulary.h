@@ -16,6 +16,12 @@ namespace lathe::engine::grammar {
 /// Requires: 0 <= id < 2^21.
 std::string bytes_of_token(std::int32_t id);
 
+/// Bytes that bytes_of_token() gives, the first of them kTokenByte.
+inline constexpr std::size_t kTokenBytes = 4;
+inline constexpr char kTokenByte = '\xFF';
+/// The token that such bytes ask for. Requires: kTokenBytes bytes.
+std::int32_t token_of_bytes(std::string_view bytes);
+
 /// Tokens sorted by their bytes. A token that adds text has the bytes of its text; a control token those of
 /// bytes_of_token(), and a marker both. Immutable.
 class Vocabulary {

@@ -26,8 +26,10 @@ void apply_structured_outputs(SampleState& state) {
   auto& kept = state.scratch.selection;
   kept.clear();
   for (const std::int32_t id : allowed->and_also) kept.push_back(logits[static_cast<std::size_t>(id)]);
-  for (std::size_t i = 0; i * kBits < logits.size(); ++i)
-    mask_word(allowed->words[i], logits.subspan(i * kBits, std::min(kBits, logits.size() - i * kBits)));
+  if (allowed->words.empty()) std::fill(logits.begin(), logits.end(), kMasked);
+  else
+    for (std::size_t i = 0; i * kBits < logits.size(); ++i)
+      mask_word(allowed->words[i], logits.subspan(i * kBits, std::min(kBits, logits.size() - i * kBits)));
   for (std::size_t i = 0; i < kept.size(); ++i) logits[static_cast<std::size_t>(allowed->and_also[i])] = kept[i];
 }
 

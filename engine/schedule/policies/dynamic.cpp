@@ -41,6 +41,7 @@ extern constexpr PolicyDescriptor kDynamicPolicy{
         "max_batch_delay_ms.",
     .plan = plan_dynamic,
     .reserves_context = true,
+    .is_lockstep = true,
 };
 
 }  // namespace lathe::engine

@@ -29,6 +29,7 @@ extern constexpr PolicyDescriptor kStaticPolicy{
         "its last answer has ended.",
     .plan = plan_static,
     .reserves_context = true,
+    .is_lockstep = true,
 };
 
 }  // namespace lathe::engine

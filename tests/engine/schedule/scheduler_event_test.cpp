@@ -73,6 +73,7 @@ void SchedulerEventTest::sentences_data() {
   row("resumed, cut back", Kind::resumed, {1024, 192, 1152},
       "1,024 of 1,216 tokens from the prefix cache; KV for 1,152 tokens cached, nearest snapshot at 1,024.");
   row("evicted", Kind::evicted, {1}, "1 cached block evicted for this request.");
+  row("jumped ahead", Kind::jumped_ahead, {12, 1040}, "12 tokens forced by the output format; the answer has 1,040.");
   row("eos", Kind::finished, {232, kStop, 1}, "Stop: eos after 232 tokens.");
   row("stop token", Kind::finished, {2, kStop, 2}, "Stop: stop token after 2 tokens.");
   row("stop string", Kind::finished, {1, kStop, 3}, "Stop: stop string after 1 token.");

@@ -47,6 +47,12 @@ struct Bench {
     return rows;
   }
 
+  /// Appends `n` tokens behind the sampled one.
+  static void force(Sequence& sequence, int n) {
+    for (int i = 0; i < n; ++i) sequence.tokens.push_back(sequence.n_tokens());
+    sequence.n_jumped = n;
+  }
+
   std::vector<SchedulerEventKind> events_of(std::uint64_t id) const {
     std::vector<SchedulerEventKind> kinds;
     for (const SchedulerEvent& event : scheduler.events()) {
@@ -98,6 +104,9 @@ class SchedulerTest : public QObject {
   void a_waiting_reason_is_told_once();
   void events_tell_the_story_of_a_request();
   void counters_separate_first_work_from_repeated_work();
+  void forced_tokens_are_rows_of_a_running_answer();
+  void forced_tokens_leave_a_row_to_every_other_answer();
+  void forced_tokens_of_a_preempted_answer_are_read_as_a_prompt();
 };
 
 void SchedulerTest::a_prompt_that_fits_is_read_in_one_step() {
@@ -377,6 +386,46 @@ void SchedulerTest::counters_separate_first_work_from_repeated_work() {
   bench.step();
   QCOMPARE(bench.scheduler.counters().n_prompt_tokens, 14U);
   QCOMPARE(bench.scheduler.counters().n_recomputed_tokens, static_cast<std::uint64_t>(n_lost));
+}
+
+void SchedulerTest::forced_tokens_are_rows_of_a_running_answer() {
+  Bench bench(options_of(4, 32));
+  Sequence& answer = bench.add(4);
+  bench.step();
+  Bench::force(answer, 5);
+  QVERIFY(!answer.in_prefill());
+  bench.add(10, 100);
+  bench.scheduler.clear_events();
+  QCOMPARE(bench.step(), (Rows{{1, 6}, {2, 10}}));
+  QCOMPARE(bench.last_batch.logit_rows, (std::vector<std::int32_t>{5, 15}));
+  QCOMPARE(bench.events_of(1), Kinds());
+  QCOMPARE(answer.n_jumped, 0);
+  QCOMPARE(bench.step(), (Rows{{1, 1}, {2, 1}}));
+}
+
+void SchedulerTest::forced_tokens_leave_a_row_to_every_other_answer() {
+  Bench bench(options_of(3, 12));
+  for (int i = 0; i < 3; ++i) bench.add(4, 100 * i);
+  bench.step();
+  Bench::force(bench.sequences[0], 20);
+  QCOMPARE(bench.step(), (Rows{{1, 10}, {2, 1}, {3, 1}}));
+  QVERIFY(!bench.sequences[0].in_prefill());
+  QCOMPARE(bench.step(), (Rows{{1, 10}, {2, 1}, {3, 1}}));
+  QCOMPARE(bench.step(), (Rows{{1, 1}, {2, 1}, {3, 1}}));
+}
+
+void SchedulerTest::forced_tokens_of_a_preempted_answer_are_read_as_a_prompt() {
+  Bench bench(options_of(2, 32), 6, 4, false);
+  Sequence& first = bench.add(10);
+  bench.step();
+  Sequence& last = bench.add(4, 100);
+  bench.step();
+  Bench::force(last, 3);
+  Bench::force(first, 6);  // needs the block of the last one
+  bench.step();
+  QCOMPARE(last.state, SequenceState::waiting);
+  QCOMPARE(last.n_jumped, 0);
+  QVERIFY(last.in_prefill());
 }
 
 LATHE_TEST(SchedulerTest)
