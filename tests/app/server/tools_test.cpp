@@ -292,6 +292,7 @@ void ToolsTest::ids_and_log_probabilities_come_once() {
 void ToolsTest::auto_needs_a_form_that_can_be_read() {
   tests::FakeModel model;
   model.chat_template = tests::kToolTemplate;
+  model.options.emplace().tool_call_parser = "none";
   fixture_->load(model);
   for (const Json& more : {Json::object(), Json({{"tool_choice", "auto"}})}) {
     const HttpReply reply = post(with_tools(more));
@@ -299,7 +300,7 @@ void ToolsTest::auto_needs_a_form_that_can_be_read() {
     const std::string message = reply.json()["error"]["message"];
     QVERIFY(message.find("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set") !=
             std::string::npos);
-    QVERIFY(message.find("chat template") != std::string::npos);
+    QVERIFY(message.find("--tool-call-parser auto") != std::string::npos);
     QCOMPARE(reply.json()["error"]["param"], more.empty() ? "tools" : "tool_choice");
   }
   QCOMPARE(post(with_tools({{"tool_choice", "none"}})).status, 200);

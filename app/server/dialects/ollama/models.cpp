@@ -12,6 +12,7 @@
 #include "app/api/workbench.h"
 #include "app/server/dialects/ollama/ollama.h"
 #include "app/server/generate/infill.h"
+#include "engine/api/generic_tools.h"
 
 namespace lathe::app::ollama {
 namespace {
@@ -112,7 +113,8 @@ OrderedJson capabilities_of(const engine::Engine& engine) {
   const LoadedModel& model = engine.model();
   if (!model.generates) return OrderedJson::array({"embedding"});
   OrderedJson list = OrderedJson::array({"completion"});
-  if (!model.answer_formats_with_tools.tool_calls.empty() && model.options.enable_auto_tool_choice) list.push_back("tools");
+  const bool calls = !model.answer_formats_with_tools.tool_calls.empty() || engine::has_generic_tools(engine);
+  if (calls && model.options.enable_auto_tool_choice) list.push_back("tools");
   if (!model.answer_formats.reasoning.empty()) list.push_back("thinking");
   if (can_infill(engine.tokenizer())) list.push_back("insert");
   return list;

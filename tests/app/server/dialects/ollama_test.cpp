@@ -238,7 +238,7 @@ class OllamaTest : public QObject {
     QCOMPARE(running["digest"], tags["models"][0]["digest"]);
     const Json shown = post("/api/show", {{"name", "fake:latest"}}).json();
     QVERIFY(shown["model_info"].contains("general.architecture"));
-    QCOMPARE(shown["capabilities"], Json::parse(R"(["completion"])"));
+    QCOMPARE(shown["capabilities"], Json::parse(R"(["completion","tools"])"));
     load_tool_model();
     QCOMPARE(post("/api/show", {{"model", "fake"}}).json()["capabilities"],
              Json::parse(R"(["completion","tools","thinking"])"));
