@@ -31,6 +31,17 @@ Result<LabelActivation> read_activation_of_labels(const Json& config, std::int64
   return LabelActivation::softmax;
 }
 
+/// The prompt of Qwen3-Reranker. Source: its model card; vLLM's and llama.cpp's templates for it.
+PairPrompt qwen3_reranker_prompt() {
+  return {.begin =
+              "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct "
+              "provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n<Instruct>: ",
+          .before_query = "\n<Query>: ",
+          .before_document = "\n<Document>: ",
+          .end = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+          .instruction = "Given a web search query, retrieve relevant passages that answer the query"};
+}
+
 }  // namespace
 
 Result<LabelInfo> read_label_config(const ModelFolder& folder, std::int64_t n_labels) {
@@ -43,6 +54,8 @@ Result<LabelInfo> read_label_config(const ModelFolder& folder, std::int64_t n_la
     info.labels.push_back(name.empty() ? fmt::format("LABEL_{}", i) : name);
   }
   LATHE_TRY(info.activation, read_activation_of_labels(config, n_labels));
+  const auto judges = config.find("is_original_qwen3_reranker");
+  if (judges != config.end() && *judges == true) info.prompt = qwen3_reranker_prompt();
   info.doubles_separator = text_in(config, "model_type").find("roberta") != std::string::npos;
   return info;
 }

@@ -10,7 +10,8 @@ namespace lathe::engine {
 
 /// `n_labels`: outputs of the classifier; a label without a name is LABEL_N. One label has the activation that
 /// sentence-transformers names, else a sigmoid; several have a softmax, unless problem_type says otherwise.
-/// Errors: model_refused: an unreadable config.json, or another activation.
+/// Qwen3-Reranker (is_original_qwen3_reranker) has its own prompt for pairs. Errors: model_refused: an unreadable
+/// config.json, or another activation.
 Result<LabelInfo> read_label_config(const ModelFolder& folder, std::int64_t n_labels);
 
 }  // namespace lathe::engine
