@@ -95,7 +95,7 @@ Result<Classifier> Classifier::read(const Checkpoint& checkpoint, std::int64_t h
 }
 
 Result<Classifier> Classifier::of_rows(const Checkpoint& checkpoint, const StoredTensor& matrix,
-                                       std::span<const std::int32_t> ids, bool by_difference, std::int64_t hidden_size) {
+                                       std::span<const std::int32_t> ids, std::int64_t hidden_size) {
   const std::vector<std::int64_t> shape = plain_shape(matrix);
   const bool has_rows = shape.size() == 2 && shape[1] == hidden_size && !ids.empty() && std::ranges::max(ids) < shape[0];
   if (!has_rows) {
@@ -115,14 +115,16 @@ Result<Classifier> Classifier::of_rows(const Checkpoint& checkpoint, const Store
     head.out_.weight.insert(head.out_.weight.end(), values.begin(), values.end());
   }
   head.out_.n_outputs = std::ssize(ids);
-  if (by_difference) {
-    const auto n = static_cast<std::size_t>(hidden_size);
-    for (std::size_t i = 0; i < n; ++i) head.out_.weight[i] = head.out_.weight[n + i] - head.out_.weight[i];
-    head.out_.weight.resize(n);
-    head.out_.n_outputs = 1;
-  }
   head.out_.bias.assign(static_cast<std::size_t>(head.out_.n_outputs), 0.0F);
   return head;
+}
+
+void Classifier::judge_by_difference() {
+  const auto n = static_cast<std::size_t>(out_.n_inputs);
+  for (std::size_t i = 0; i < n; ++i) out_.weight[i] -= out_.weight[n + i];
+  out_.weight.resize(n);
+  out_.bias = {out_.bias[0] - out_.bias[1]};
+  out_.n_outputs = 1;
 }
 
 std::int64_t Classifier::n_bytes() const {

@@ -21,11 +21,14 @@ class Classifier {
   /// Reads the head of the files. Errors: model_refused: no head of a known kind, or shapes that do not fit.
   static Result<Classifier> read(const Checkpoint& checkpoint, std::int64_t hidden_size);
 
-  /// Makes a head of the rows `ids` of an output head or embedding [vocab_size, hidden_size]: a logit for each.
-  /// `by_difference`: one logit, that of the second id minus that of the first; its sigmoid is the probability of the second
-  /// among the two. Errors: model_refused: a quantized matrix, or another shape. Requires: ids are rows.
+  /// Makes a head of the rows `ids` of an output head or embedding [vocab_size, hidden_size]: a logit for each. Errors:
+  /// model_refused: a quantized matrix, or another shape. Requires: ids are rows.
   static Result<Classifier> of_rows(const Checkpoint& checkpoint, const StoredTensor& matrix,
-                                    std::span<const std::int32_t> ids, bool by_difference, std::int64_t hidden_size);
+                                    std::span<const std::int32_t> ids, std::int64_t hidden_size);
+
+  /// Leaves one logit, that of the first label minus that of the second: its sigmoid is the first one's part of their
+  /// softmax. Requires: two labels.
+  void judge_by_difference();
 
   std::int64_t n_labels() const { return out_.n_outputs; }
   std::int64_t n_bytes() const;

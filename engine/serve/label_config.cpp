@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/json_text.h"
+#include "engine/serve/config_source.h"
 
 namespace lathe::engine {
 namespace {
@@ -42,10 +43,26 @@ PairPrompt qwen3_reranker_prompt() {
           .instruction = "Given a web search query, retrieve relevant passages that answer the query"};
 }
 
+/// The prompt that a GGUF file has under the name "rerank", with the places {query} and {document}; nothing for other files.
+std::optional<PairPrompt> prompt_of_templates(const NamedTemplates& templates) {
+  constexpr std::string_view kQuery = "{query}", kDocument = "{document}";
+  const std::string* text = templates.find("rerank");
+  if (text == nullptr) return std::nullopt;
+  const std::size_t query = text->find(kQuery);
+  const std::size_t document = query == text->npos ? query : text->find(kDocument, query);
+  if (document == text->npos) return std::nullopt;
+  const std::size_t after_query = query + kQuery.size();
+  return PairPrompt{.begin = text->substr(0, query),
+                    .before_query = {},
+                    .before_document = text->substr(after_query, document - after_query),
+                    .end = text->substr(document + kDocument.size()),
+                    .instruction = {}};
+}
+
 }  // namespace
 
-Result<LabelInfo> read_label_config(const ModelFolder& folder, std::int64_t n_labels) {
-  LATHE_TRY(const Json config, folder.read_json_if_present("config.json"));
+Result<LabelInfo> read_label_config(const ModelFolder& folder, const NamedTemplates& templates, std::int64_t n_labels) {
+  LATHE_TRY(const Json config, read_config_json(folder));
   LabelInfo info;
   const auto names = config.find("id2label");
   const bool has_names = names != config.end() && names->is_object();
@@ -56,6 +73,7 @@ Result<LabelInfo> read_label_config(const ModelFolder& folder, std::int64_t n_la
   LATHE_TRY(info.activation, read_activation_of_labels(config, n_labels));
   const auto judges = config.find("is_original_qwen3_reranker");
   if (judges != config.end() && *judges == true) info.prompt = qwen3_reranker_prompt();
+  if (!folder.gguf().empty()) info.prompt = prompt_of_templates(templates);
   info.doubles_separator = text_in(config, "model_type").find("roberta") != std::string::npos;
   return info;
 }

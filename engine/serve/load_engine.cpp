@@ -123,7 +123,13 @@ class EngineLoad {
     LATHE_TRY(parts_.classifier, model.config.classifier_tokens.empty()
                                      ? Classifier::read(model.checkpoint, model.config.hidden_size)
                                      : token_classifier(model));
-    LATHE_TRY(parts_.model.labels, read_label_config(model.folder, parts_.classifier->n_labels()));
+    LATHE_TRY(LabelInfo labels, read_label_config(model.folder, model.chat_templates, parts_.classifier->n_labels()));
+    if (labels.prompt && labels.labels.size() == 2) {  // Qwen3-Reranker's "yes" and "no"
+      parts_.classifier->judge_by_difference();
+      labels.labels.resize(1);
+      labels.activation = LabelActivation::sigmoid;
+    }
+    parts_.model.labels = std::move(labels);
     pooling_ = model.config.is_causal ? Pooling::last : Pooling::cls;
     options_ = fit_to_vectors(std::move(options_), model.config, {.pooling = pooling_});
     return validate(options_);
@@ -145,9 +151,9 @@ class EngineLoad {
     for (const PlannedWeight& weight : model.plan.weights) {
       if (matrix == nullptr && weight.role == WeightRole::embedding) matrix = weight.tensor;
     }
-    LATHE_CHECK(matrix != nullptr);  // every plan has the embeddings
-    return Classifier::of_rows(model.checkpoint, *matrix, ids, model.config.classifies_by_difference,
-                               model.config.hidden_size);
+    LATHE_CHECK(matrix != nullptr);                                                   // every plan has the embeddings
+    if (model.config.classifies_by_difference) std::reverse(ids.begin(), ids.end());  // "no", "yes"
+    return Classifier::of_rows(model.checkpoint, *matrix, ids, model.config.hidden_size);
   }
 
   /// Reads how the model pools. A model that generates has the last state alone; one without a head is fitted to texts.

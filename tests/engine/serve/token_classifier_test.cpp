@@ -7,6 +7,7 @@
 
 #include "tests/support/encoder_folder.h"
 #include "tests/support/engine_harness.h"
+#include "tests/support/gguf_copy.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
@@ -77,6 +78,50 @@ class TokenClassifierTest : public QObject {
     QVERIFY(labels != nullptr && labels->model().labels->labels.size() == 2 && !labels->model().labels->prompt);
     const auto both = ask(*labels, classified(ids)).all.vector;
     QVERIFY(std::fabs(both[1] - both[0] - want[0]) <= 1e-4F);
+  }
+
+  /// As llama.cpp's converter writes Qwen3-Reranker: pooled by rank, with rows for "yes" and "no" and the prompt.
+  void a_gguf_file_that_is_pooled_by_rank_judges_too() {
+    const TextFolder folder;
+    const GgufFile file = opened_gguf(source_path("tests/fixtures/gguf/qwen3.gguf"));
+    GgufBuilder builder;
+    for (const auto& [key, value] : file.header.values()) add_value(builder, key, value);
+    constexpr std::uint32_t kText = 8, kList = 9;
+    builder.value("qwen3.pooling_type", 4U);
+    builder.value("qwen3.classifier.output_labels", kList,
+                  GgufBuilder::bytes_of(kText) + GgufBuilder::bytes_of<std::uint64_t>(2) + GgufBuilder::text("yes") +
+                      GgufBuilder::text("no"));
+    builder.value("tokenizer.chat_template.rerank", std::string_view("t5 {query} t6 {document} t7"));
+    bool has_head = false;
+    for (const GgufTensor& tensor : file.header.tensors()) has_head = has_head || tensor.name == "output.weight";
+    for (const GgufTensor& tensor : file.header.tensors()) {
+      const std::string bytes = bytes_of(file, tensor);
+      builder.tensor(tensor.name, tensor.shape, tensor.type, bytes);
+      if (tensor.name != (has_head ? "output.weight" : "token_embd.weight")) continue;
+      const std::size_t row = bytes.size() / 96;
+      builder.tensor("cls.output.weight", {2, tensor.shape.back()}, tensor.type,
+                     bytes.substr(31 * row, row) + bytes.substr(20 * row, row));
+    }
+    folder.write("judge.gguf", builder.bytes());
+    const EncoderFolder vocabulary("../families/qwen3");
+    EngineOptions options;
+    options.model = folder.path() + "/judge.gguf";
+    options.tokenizer = vocabulary.path();
+    options.dtype = "float32";
+    const auto loaded = load_engine(options);
+    QVERIFY2(loaded.has_value(), loaded ? "" : (loaded.error().where + ": " + loaded.error().message).c_str());
+    Engine& engine = **loaded;
+    QVERIFY(engine.model().labels && engine.model().labels->labels == std::vector<std::string>{"yes"});
+    QVERIFY(engine.model().labels->activation == LabelActivation::sigmoid && engine.model().labels->prompt);
+    QCOMPARE(engine.model().labels->prompt->begin, std::string("t5 "));
+    QCOMPARE(engine.model().labels->prompt->before_document, std::string(" t6 "));
+    QCOMPARE(engine.model().labels->prompt->end, std::string(" t7"));
+    for (const Json& answer : read_json_file(source_path("tests/fixtures/embeddings/qwen3-judge.json"))) {
+      const auto logits = ask(engine, classified(answer.at("ids").get<std::vector<std::int32_t>>())).all.vector;
+      QVERIFY(std::fabs(logits.at(0) - answer.at("logits")[0].get<float>()) <= 1e-4F);
+    }
+    options.hf_overrides = "{}";
+    QVERIFY(!load_engine(options));
   }
 
   void a_classifier_of_tokens_needs_these_tokens_data() {
