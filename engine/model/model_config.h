@@ -97,7 +97,7 @@ struct ModelConfig {
   /// Tokens whose rows of the output head are the classifier, as vLLM's classifier_from_token; empty: it is a part of its
   /// own.
   std::vector<std::string> classifier_tokens;
-  /// Of two such tokens, the only logit is that of the second minus that of the first: is_original_qwen3_reranker.
+  /// The only logit is that of the second token minus that of the first: is_original_qwen3_reranker.
   bool classifies_by_difference = false;
   bool classifies_by_embeddings = false;  ///< these rows are those of the embeddings, which are the head
 

@@ -82,7 +82,7 @@ class ScoreCommandTest : public QObject {
     QVERIFY(score > 0 && score < 1);
   }
 
-  void wrong_usage_is_told() {
+  void wrong_usage_is_refused() {
     QCOMPARE(run(pairs_, {}).code, 2);
     QCOMPARE(run(pairs_, {"--query", "a"}).code, 2);
     QCOMPARE(run(pairs_, {"--document", "a"}).code, 2);

@@ -73,7 +73,7 @@ std::string modified_at(const LoadedModel& model) {
 
 OrderedJson capabilities_of(const engine::Engine& engine) {
   const LoadedModel& model = engine.model();
-  if (model.labels) return OrderedJson::array();  // the protocol has no word for it
+  if (model.labels) return OrderedJson::array();  // the protocol has no capability for classifiers
   if (!model.generates) return OrderedJson::array({"embedding"});
   OrderedJson list = OrderedJson::array({"completion"});
   const bool calls = !model.answer_formats_with_tools.tool_calls.empty() || engine::has_generic_tools(engine);
