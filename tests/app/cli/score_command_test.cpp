@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lathe score: scores of a cross-encoder, of a decoder that judges by two tokens, and of vectors, for scripts.
-#include <QTest>
+#include <QtTest>
 #include <cmath>
 
 #include "engine/api/json.h"

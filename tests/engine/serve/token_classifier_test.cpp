@@ -10,6 +10,7 @@
 #include "tests/support/gguf_copy.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/test_class.h"
+#include "tests/support/tiny_model.h"
 #include "tests/support/verify_has.h"
 
 namespace token_classifier_test {
