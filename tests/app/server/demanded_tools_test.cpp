@@ -107,8 +107,11 @@ void DemandedToolsTest::a_forced_call_is_streamed() {
 void DemandedToolsTest::a_call_cannot_be_forced_without_a_format() {
   tests::FakeModel model;
   model.chat_template = tests::kToolTemplate;
-  model.options.emplace().tool_call_parser = "none";
   fixture_->load(model);
+  engine::EngineOptions options;
+  options.tool_call_parser = "none";
+  QVERIFY(fixture_->models().load(options).has_value());
+  QVERIFY(fixture_->models().wait().has_value());
   const HttpReply reply = post(with_tools({{"tool_choice", "required"}}));
   QCOMPARE(reply.status, 400);
   QCOMPARE(reply.json()["error"]["param"], "tool_choice");

@@ -292,8 +292,11 @@ void ToolsTest::ids_and_log_probabilities_come_once() {
 void ToolsTest::auto_needs_a_form_that_can_be_read() {
   tests::FakeModel model;
   model.chat_template = tests::kToolTemplate;
-  model.options.emplace().tool_call_parser = "none";
   fixture_->load(model);
+  engine::EngineOptions options;
+  options.tool_call_parser = "none";
+  QVERIFY(fixture_->models().load(options).has_value());
+  QVERIFY(fixture_->models().wait().has_value());
   for (const Json& more : {Json::object(), Json({{"tool_choice", "auto"}})}) {
     const HttpReply reply = post(with_tools(more));
     QCOMPARE(reply.status, 400);
