@@ -205,7 +205,7 @@ class EngineLoad {
     for (const Error& error : compiled.errors) {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }
-    if (templates.choose(false) == nullptr) {
+    if (templates.choose(false) == nullptr && model.config.has_head) {
       warnings_.push_back(
           fmt::format("no chat template is named \"default\", so chats{} are refused: choose one of {} with --chat-template",
                       compiled.chat ? " without tools" : "", templates.names()));
