@@ -33,6 +33,7 @@ LATHE_TABLE(Command, kCommands,
   kDetokenizeCommand,
   kTemplateCommand,
   kEmbedCommand,
+  kScoreCommand,
   kModelsCommand,
   kHelpCommand,
 );

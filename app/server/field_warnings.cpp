@@ -46,4 +46,13 @@ void WarningLog::write(Log& log, std::span<const FieldWarning> warnings) {
   }
 }
 
+void WarningLog::write_generic_tools(Log& log, const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  if (!generic_models_.insert(model).second) return;
+  log.warning("server",
+              "the chat template of " + printable(model, 100) +
+                  " shows no known format of tool calls: tools are explained to it in a text, and calls are read in "
+                  "a generic format; answers say so (x-lathe-tools: generic), and this line is logged once");
+}
+
 }  // namespace lathe::app

@@ -18,6 +18,7 @@ struct EngineOptions {
   std::string model;                        ///< folder of a Hugging Face checkpoint, or a GGUF file
   std::string tokenizer;                    ///< folder or file; empty: the model's own
   std::string served_model_name;            ///< empty: ModelInfo::name
+  std::string hf_overrides;                 ///< JSON object that replaces members of config.json; empty: nothing
   std::string embedding_model;              ///< model that is loaded too and gives the vectors; empty: this one does
   std::string dtype = "auto";               ///< auto, float32, bfloat16, float16; auto: as stored
   std::string quantization = "none";        ///< format to which matrices are quantized at load

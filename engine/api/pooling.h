@@ -33,11 +33,19 @@ struct VectorInfo {
 /// Function that makes a score or a probability of a logit.
 enum class LabelActivation : std::uint8_t { none, sigmoid, softmax };
 
+/// The prompt in which a decoder judges how well a document answers a query: four texts, which may hold control tokens,
+/// around an instruction, the query and the document, which may not.
+struct PairPrompt {
+  std::string begin, before_query, before_document, end;
+  std::string instruction;  ///< of a pair that brings none
+};
+
 /// Labels of a model with a classifier: a cross-encoder has one, whose logit is the score of a pair of texts.
 struct LabelInfo {
   std::vector<std::string> labels;
   LabelActivation activation = LabelActivation::softmax;
-  bool doubles_separator = false;  ///< two separators between the texts of a pair: RoBERTa
+  bool doubles_separator = false;      ///< two separators between the texts of a pair: RoBERTa
+  std::optional<PairPrompt> prompt{};  ///< set: a pair is read in this prompt
 };
 
 /// Applies the activation to the logits of all labels.

@@ -100,7 +100,7 @@ Result<EngineOptions> fit_to_texts(EngineOptions options, const ModelConfig& con
 
 Result<std::unique_ptr<Embedder>> open_embedder(const EngineOptions& asked, const EmbedObserver& observer) {
   LATHE_TRY_VOID(validate(asked));
-  LATHE_TRY(const OpenedModel model, open_model(asked.model, ModelUse::embed));
+  LATHE_TRY(const OpenedModel model, open_model(asked.model, ModelUse::embed, asked.hf_overrides));
   LATHE_TRY(const PoolingConfig pooling,
             read_pooling_config(model.folder, model.config.is_causal ? Pooling::last : Pooling::mean));
   LATHE_TRY(const EngineOptions options, fit_to_texts(asked, model.config, pooling.max_tokens));

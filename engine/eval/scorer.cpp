@@ -17,7 +17,7 @@ constexpr std::int64_t kLongestDefaultWindow = 2048;
 Result<Scorer> Scorer::open(EngineOptions options, const EvalPlan& plan, const EvalObserver& observer,
                             const PackedCacheFolder& folder) {
   LATHE_TRY_VOID(validate(options));
-  LATHE_TRY(const OpenedModel model, open_model(options.model));
+  LATHE_TRY(const OpenedModel model, open_model(options.model, ModelUse::generate, options.hf_overrides));
   const std::int64_t longest = model.config.max_position_embeddings;
   const std::int64_t window = plan.window > 0 ? plan.window : std::min(longest, kLongestDefaultWindow);
   if (window < 2 || window > model.config.longest_context()) {

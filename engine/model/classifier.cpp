@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -91,6 +92,39 @@ Result<Classifier> Classifier::read(const Checkpoint& checkpoint, std::int64_t h
               "the files have no classifier: expected bert.pooler.dense and classifier (BERT), classifier.dense and "
               "classifier.out_proj (RoBERTa), or score (decoders)",
               "config.json: architectures");
+}
+
+Result<Classifier> Classifier::of_rows(const Checkpoint& checkpoint, const StoredTensor& matrix,
+                                       std::span<const std::int32_t> ids, std::int64_t hidden_size) {
+  const std::vector<std::int64_t> shape = plain_shape(matrix);
+  const bool has_rows = shape.size() == 2 && shape[1] == hidden_size && !ids.empty() && std::ranges::max(ids) < shape[0];
+  if (!has_rows) {
+    return fail(ErrorCode::model_refused,
+                fmt::format("shape: got {}, expected [tokens, {}] with a row for each token of the classifier",
+                            to_string(shape), hidden_size),
+                fmt::format("{}: {}", checkpoint.file_of(matrix), matrix.name));
+  }
+  Classifier head;
+  head.out_.n_inputs = hidden_size;
+  for (const std::int32_t id : ids) {
+    const std::size_t n_bytes = matrix.bytes.size() / static_cast<std::size_t>(shape[0]);
+    StoredTensor row = matrix;
+    row.shape = {1, hidden_size};
+    row.bytes = matrix.bytes.subspan(static_cast<std::size_t>(id) * n_bytes, n_bytes);
+    LATHE_TRY(const std::vector<float> values, read_tensor(checkpoint, row));
+    head.out_.weight.insert(head.out_.weight.end(), values.begin(), values.end());
+  }
+  head.out_.n_outputs = std::ssize(ids);
+  head.out_.bias.assign(static_cast<std::size_t>(head.out_.n_outputs), 0.0F);
+  return head;
+}
+
+void Classifier::judge_by_difference() {
+  const auto n = static_cast<std::size_t>(out_.n_inputs);
+  for (std::size_t i = 0; i < n; ++i) out_.weight[i] -= out_.weight[n + i];
+  out_.weight.resize(n);
+  out_.bias = {out_.bias[0] - out_.bias[1]};
+  out_.n_outputs = 1;
 }
 
 std::int64_t Classifier::n_bytes() const {

@@ -77,6 +77,23 @@ const Architecture* architecture_below(std::string_view classifier) {
   return encoder != nullptr ? encoder : find_architecture(stem + "ForCausalLM");
 }
 
+/// Reads vLLM's keys for a classifier out of rows of the head: Qwen3-Reranker is Qwen3ForCausalLM in its own files.
+void read_token_classifier(const Json& json, ConfigReader& reader, ModelConfig& config) {
+  const auto tokens = json.find("classifier_from_token");
+  if (tokens == json.end() || tokens->is_null()) return;
+  const auto is_text = [](const Json& token) { return token.is_string() && !token.get_ref<const std::string&>().empty(); };
+  if (!tokens->is_array() || tokens->empty() || !std::all_of(tokens->begin(), tokens->end(), is_text))
+    return reader.fault("classifier_from_token", "must be a list of tokens");
+  config.classifier_tokens = tokens->get<std::vector<std::string>>();
+  config.classifies_by_embeddings = config.tied_embeddings;
+  config.classifies_by_difference = reader.boolean_or("is_original_qwen3_reranker", false);
+  if (config.classifies_by_difference && config.classifier_tokens.size() != 2) {
+    reader.fault("classifier_from_token",
+                 fmt::format("is_original_qwen3_reranker needs two tokens (\"no\", \"yes\"), got {}",
+                             config.classifier_tokens.size()));
+  }
+}
+
 void check_heads(const ModelConfig& config, ConfigReader& reader) {
   const auto check = [&](const LayerConfig& layer) {
     if (config.n_heads % config.kv_heads_of(layer) != 0) {
@@ -167,6 +184,7 @@ Result<ModelConfig> read_model_config(const Json& whole) {
   architecture->read_config(reader, config);
   if (is_base || has_classifier) config.has_head = false;
   config.has_classifier = has_classifier;
+  if (has_classifier) read_token_classifier(json, reader, config);
   complete(config);
   check_heads(config, reader);
   reader.note_unread_knobs();

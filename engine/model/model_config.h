@@ -94,6 +94,12 @@ struct ModelConfig {
   bool is_causal = true;        ///< a row sees the tokens before it; else the whole text, which must then be one step: BERT
   bool has_head = true;         ///< the model computes logits; else only hidden states
   bool has_classifier = false;  ///< the files have a classifier for the pooled state
+  /// Tokens whose rows of the output head are the classifier, as vLLM's classifier_from_token; empty: it is a part of its
+  /// own.
+  std::vector<std::string> classifier_tokens;
+  /// The only logit is that of the second token minus that of the first: is_original_qwen3_reranker.
+  bool classifies_by_difference = false;
+  bool classifies_by_embeddings = false;  ///< these rows are those of the embeddings, which are the head
 
   std::vector<RopeConfig> ropes;                              ///< empty: positions are learned, by ALiBi, or none
   std::vector<LayerConfig> layers;                            ///< n_layers of them

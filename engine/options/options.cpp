@@ -43,6 +43,8 @@ constexpr std::array kEngineFields = {
                 &EngineOptions::tokenizer},
     EngineField{{"served_model_name", load, text, "Name under which the model is served; empty: the folder's name."},
                 &EngineOptions::served_model_name},
+    EngineField{{"hf_overrides", load, text, "JSON object whose members replace those of the model's config.json."},
+                &EngineOptions::hf_overrides},
     EngineField{{"embedding_model", load, text,
                  "Folder or file of a model that is loaded as well, for embeddings; empty: the served model gives them."},
                 &EngineOptions::embedding_model},

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "engine/api/packed_cache.h"
+#include "engine/api/printable.h"
 #include "engine/api/text_template.h"
 #include "engine/base/resident_memory.h"
 #include "engine/schedule/batch_builder.h"
@@ -71,11 +72,13 @@ class EngineLoad {
     LATHE_TRY_VOID(load_embedder());
     ::malloc_trim(0);  // else memory that the allocator kept of an earlier model would be reused unmeasured
     memory_before_ = anonymous_bytes();
-    LATHE_TRY(OpenedModel model, open_model(options_.model, use_));
+    LATHE_TRY(OpenedModel model, open_model(options_.model, use_, options_.hf_overrides));
     LATHE_TRY_VOID(model.config.has_classifier ? choose_labels(model) : choose_vectors(model));
     const std::int64_t bytes_total = bytes_to_read(model, options_);
     LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
-    LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
+    if (!parts_.tokenizer) {
+      LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
+    }
     LATHE_TRY(parts_.chat_template, open_chat_template(model));
     const auto observe = [&](LoadPhase phase, std::int64_t bytes_done) {
       return report(phase, bytes_done, bytes_total).has_value();
@@ -117,11 +120,40 @@ class EngineLoad {
 
   /// Reads the classifier, whose input is the first state of an encoder and the last one of a causal model.
   Result<void> choose_labels(const OpenedModel& model) {
-    LATHE_TRY(parts_.classifier, Classifier::read(model.checkpoint, model.config.hidden_size));
-    LATHE_TRY(parts_.model.labels, read_label_config(model.folder, parts_.classifier->n_labels()));
+    LATHE_TRY(parts_.classifier, model.config.classifier_tokens.empty()
+                                     ? Classifier::read(model.checkpoint, model.config.hidden_size)
+                                     : token_classifier(model));
+    LATHE_TRY(LabelInfo labels, read_label_config(model.folder, model.chat_templates, parts_.classifier->n_labels()));
+    if (labels.prompt && labels.labels.size() == 2) {  // Qwen3-Reranker's "yes" and "no"
+      parts_.classifier->judge_by_difference();
+      labels.labels.resize(1);
+      labels.activation = LabelActivation::sigmoid;
+    }
+    parts_.model.labels = std::move(labels);
     pooling_ = model.config.is_causal ? Pooling::last : Pooling::cls;
     options_ = fit_to_vectors(std::move(options_), model.config, {.pooling = pooling_});
     return validate(options_);
+  }
+
+  /// Makes the classifier of the rows that the output head has for some tokens.
+  Result<Classifier> token_classifier(const OpenedModel& model) {
+    LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
+    std::vector<std::int32_t> ids;
+    for (const std::string& token : model.config.classifier_tokens) {
+      const auto id = parts_.tokenizer->id_of(token);
+      if (!id) {
+        return fail(ErrorCode::model_refused, fmt::format("the vocabulary has no token \"{}\"", printable(token, 60)),
+                    "config.json: classifier_from_token");
+      }
+      ids.push_back(*id);
+    }
+    const StoredTensor* matrix = model.config.classifies_by_embeddings ? nullptr : model.checkpoint.find("lm_head.weight");
+    for (const PlannedWeight& weight : model.plan.weights) {
+      if (matrix == nullptr && weight.role == WeightRole::embedding) matrix = weight.tensor;
+    }
+    LATHE_CHECK(matrix != nullptr);                                                   // every plan has the embeddings
+    if (model.config.classifies_by_difference) std::reverse(ids.begin(), ids.end());  // "no", "yes"
+    return Classifier::of_rows(model.checkpoint, *matrix, ids, model.config.hidden_size);
   }
 
   /// Reads how the model pools. A model that generates has the last state alone; one without a head is fitted to texts.
@@ -173,7 +205,7 @@ class EngineLoad {
     for (const Error& error : compiled.errors) {
       warnings_.push_back(fmt::format("the chat template is not used: {}", error.message));
     }
-    if (templates.choose(false) == nullptr) {
+    if (templates.choose(false) == nullptr && model.config.has_head) {
       warnings_.push_back(
           fmt::format("no chat template is named \"default\", so chats{} are refused: choose one of {} with --chat-template",
                       compiled.chat ? " without tools" : "", templates.names()));

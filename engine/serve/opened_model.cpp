@@ -137,8 +137,9 @@ ModelInfo describe(const OpenedModel& model, std::vector<std::string> warnings) 
 
 }  // namespace
 
-Result<OpenedModel> open_model(const std::string& path, ModelUse use) {
+Result<OpenedModel> open_model(const std::string& path, ModelUse use, const std::string& overrides) {
   LATHE_TRY(ModelFolder folder, ModelFolder::open(path));
+  LATHE_TRY_VOID(folder.override_config(overrides));
   LATHE_TRY(const Json config_json, read_config_json(folder));
   LATHE_TRY(ModelConfig config, read_model_config(config_json));
   if (use == ModelUse::generate && !config.has_head) {

@@ -36,8 +36,9 @@ enum class ModelUse : std::uint8_t {
   embed      ///< leaves the head in the files
 };
 
-/// Opens a model. Errors: not_found; model_refused with file, field, got and expected, also when the model does not suit
-/// `use`.
-Result<OpenedModel> open_model(const std::string& path, ModelUse use = ModelUse::generate);
+/// Opens a model. `overrides`: EngineOptions::hf_overrides. Errors: not_found; model_refused with file, field, got and
+/// expected, also when the model does not suit `use`.
+Result<OpenedModel> open_model(const std::string& path, ModelUse use = ModelUse::generate,
+                               const std::string& overrides = {});
 
 }  // namespace lathe::engine

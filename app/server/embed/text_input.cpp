@@ -24,6 +24,16 @@ void cut_to(Ids& ids, std::int64_t most, bool keeps_end) {
   else ids.resize(static_cast<std::size_t>(most));
 }
 
+/// The instruction, the query and the document of a pair, with what the prompt has between them. Clients of vLLM may send
+/// the prompt's texts themselves: the end of the first text and the beginning of the second are then anywhere in it.
+std::string inner_text(const std::string& first, const std::string& second, const engine::PairPrompt& prompt) {
+  const std::string whole = first + second;
+  const bool has_prompt = whole.size() >= prompt.begin.size() + prompt.end.size() && whole.starts_with(prompt.begin) &&
+                          whole.ends_with(prompt.end) && whole.find(prompt.before_query) != std::string::npos;
+  if (has_prompt) return whole.substr(prompt.begin.size(), whole.size() - prompt.begin.size() - prompt.end.size());
+  return prompt.instruction + prompt.before_query + first + prompt.before_document + second;
+}
+
 }  // namespace
 
 TextRules read_text_rules(RequestFields& body, const engine::LoadedModel& model) {
@@ -43,23 +53,28 @@ TextRules read_text_rules(RequestFields& body, const engine::LoadedModel& model)
   return rules;
 }
 
-engine::Result<std::vector<Ids>> TextInput::read(const Json* value, const std::string& name) const {
+engine::Result<void> read_text_list(const Json* value, const std::string& name, bool is_one,
+                                    const std::function<engine::Result<void>(const Json&, const std::string&)>& read) {
   const auto refuse = [&](std::string message) {
     return engine::fail(ErrorCode::invalid_argument, std::move(message), name);
   };
   if (value == nullptr) return refuse("is missing");
-  std::vector<Ids> texts;
-  if (!value->is_array() || (!value->empty() && value->front().is_number())) {
-    LATHE_TRY(Ids one, read_one(*value, name));
-    texts.push_back(std::move(one));
-    return texts;
-  }
+  if (is_one) return read(*value, name);
   if (value->empty()) return refuse("must not be an empty list");
   if (value->size() > kMaxTexts) return refuse(fmt::format("may hold at most {} texts, got {}", kMaxTexts, value->size()));
-  for (const Json& item : *value) {
-    LATHE_TRY(Ids one, read_one(item, fmt::format("{}[{}]", name, texts.size())));
+  for (std::size_t i = 0; i < value->size(); ++i) LATHE_TRY_VOID(read((*value)[i], fmt::format("{}[{}]", name, i)));
+  return {};
+}
+
+engine::Result<std::vector<Ids>> TextInput::read(const Json* value, const std::string& name) const {
+  const bool is_one =
+      value != nullptr && (!value->is_array() || (!value->empty() && value->front().is_number()));  // else a list of texts
+  std::vector<Ids> texts;
+  LATHE_TRY_VOID(read_text_list(value, name, is_one, [&](const Json& item, const std::string& path) -> engine::Result<void> {
+    LATHE_TRY(Ids one, read_one(item, path));
     texts.push_back(std::move(one));
-  }
+    return {};
+  }));
   return texts;
 }
 
@@ -100,8 +115,30 @@ engine::Result<Ids> TextInput::cut(const std::string& text, Ids ids) const {
   return joined;
 }
 
+engine::Result<VectorText> TextInput::encode_in_prompt(const std::string& first, const std::string& second,
+                                                       const engine::PairPrompt& prompt, const std::string& name) const {
+  const engine::Tokenizer& tokenizer = engine_.tokenizer();
+  if (rules_.most_tokens == 0) LATHE_TRY_VOID(check_text_size(first.size() + second.size(), engine_));
+  LATHE_TRY(const Ids begin, tokenizer.encode(prompt.begin, false, true));
+  LATHE_TRY(const Ids end, tokenizer.encode(prompt.end, false, true));
+  LATHE_TRY(Ids ids, tokenizer.encode_spans(
+                         std::vector<engine::TextSpan>{{prompt.begin, true}, {inner_text(first, second, prompt), false}}));
+  const std::int64_t most = rules_.most_tokens, n_own = std::ssize(begin) + std::ssize(end);
+  if (most > 0 && most <= n_own) {
+    return engine::fail(ErrorCode::invalid_argument,
+                        fmt::format("must be more than the {} tokens of the model's prompt for pairs, got {}", n_own, most),
+                        "truncate_prompt_tokens");
+  }
+  if (most > 0) cut_to(ids, most - std::ssize(end), false);
+  ids.insert(ids.end(), end.begin(), end.end());
+  LATHE_TRY(ids, fitted(std::move(ids), name));
+  return VectorText{.ids = std::move(ids)};
+}
+
 engine::Result<VectorText> TextInput::encode_pair(const std::string& first, const std::string& second,
-                                                  bool doubles_separator, const std::string& name) const {
+                                                  const engine::LabelInfo& labels, const std::string& name) const {
+  if (labels.prompt) return encode_in_prompt(first, second, *labels.prompt, name);
+  const bool doubles_separator = labels.doubles_separator;
   const engine::Tokenizer& tokenizer = engine_.tokenizer();
   if (rules_.most_tokens == 0) LATHE_TRY_VOID(check_text_size(first.size() + second.size(), engine_));
   LATHE_TRY(Ids a, tokenizer.encode(first, false, false));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/server/field_warnings.h"
 #include "engine/api/utf8.h"
 
 namespace lathe::app {
@@ -13,6 +14,12 @@ std::int64_t AnswerPlan::n_prompt_tokens() const {
   std::int64_t n = 0;
   for (const PromptPlan& prompt : prompts) n += static_cast<std::int64_t>(prompt.ids.size());
   return n;
+}
+
+std::vector<http::Field> answer_fields(const AnswerPlan& plan) {
+  std::vector<http::Field> fields = warning_fields(plan.warnings);
+  if (plan.has_generic_tools) fields.push_back({"x-lathe-tools", "generic"});
+  return fields;
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "app/server/generate/answer_reader.h"
 #include "app/server/generate/common_fields.h"
 #include "app/server/generate/token_offsets.h"
+#include "app/server/http/message.h"
 #include "engine/api/json.h"
 
 namespace lathe::app {
@@ -29,8 +30,9 @@ struct AnswerPlan {
   std::string model;         ///< served name, as the client knows it
   std::string loaded_model;  ///< name of the loaded model, whose tokenizer names the tokens
   CommonFields fields;
-  bool report_logprobs = false;  ///< false: log probabilities, which best_of may need, are not shown
-  bool prompt_only = false;      ///< echo with max_tokens 0: the generated token is discarded
+  bool report_logprobs = false;    ///< false: log probabilities, which best_of may need, are not shown
+  bool has_generic_tools = false;  ///< the tools are in texts of the prompt, and calls in the generic format
+  bool prompt_only = false;        ///< echo with max_tokens 0: the generated token is discarded
   std::vector<PromptPlan> prompts;
   ChoiceReading reading;               ///< chat only
   std::vector<FieldWarning> warnings;  ///< warnings of ignored fields
@@ -41,6 +43,9 @@ struct AnswerPlan {
   std::size_t prompt_of(std::size_t member) const { return member / static_cast<std::size_t>(fields.best_of); }
   std::int64_t n_prompt_tokens() const;
 };
+
+/// Returns the fields of the reply to a plan: those of its warnings, and "x-lathe-tools: generic" for generic tools.
+std::vector<http::Field> answer_fields(const AnswerPlan& plan);
 
 /// Names of tokens, and the bytes that they add to the answer. Holds a lease of the engine: create one per call.
 class TokenNames {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "app/server/field_warnings.h"
 #include "app/server/generate/answer_plan.h"
 #include "app/server/generate/generation_set.h"
 #include "app/server/http/handler.h"
@@ -20,7 +19,7 @@ class AnswerStream : public http::PieceStream {
   AnswerStream(AnswerPlan plan, std::unique_ptr<GenerationSet> set) : plan_(std::move(plan)), set_(std::move(set)) {}
 
   std::string content_type() const override { return "text/event-stream; charset=utf-8"; }
-  std::vector<http::Field> fields() const override { return warning_fields(plan_.warnings); }
+  std::vector<http::Field> fields() const override { return answer_fields(plan_); }
   void on_wake(std::function<void()> wake) override { set_->on_wake(wake); }
   std::function<void(int)> on_answered() const override { return set_->on_answered(); }
   void cancel() override { set_->cancel(); }

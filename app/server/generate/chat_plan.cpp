@@ -2,6 +2,7 @@
 #include "app/server/generate/chat_plan.h"
 
 #include "app/server/generate/tool_fields.h"
+#include "engine/api/generic_tools.h"
 
 namespace lathe::app {
 namespace {
@@ -17,14 +18,17 @@ bool excludes_reasoning(RequestFields& body) {
 }
 
 /// Reads how the answer is parsed: for tool calls if the request has tools, for reasoning always.
-engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedModel& model, const ToolDemand& demand,
+engine::AnswerReading read_reading(RequestFields& body, const engine::Engine& engine, const ToolDemand& demand,
                                    AnswerPlan& plan) {
+  const engine::LoadedModel& model = engine.model();
   const bool has_tools = body.has("tools");
-  engine::AnswerFormats formats = has_tools ? model.answer_formats_with_tools : model.answer_formats;
-  if (!demand.may_call) formats.tool_calls.clear();
-  if (!body.flag("separate_reasoning").value_or(true)) formats.reasoning.clear();
-  engine::AnswerReading reading =
-      engine::answer_reading(std::move(formats), has_tools ? model.answer_markers_with_tools : model.answer_markers);
+  engine::AnswerReading reading;
+  if (demand.is_generic) reading = engine::generic_reading(model, engine.tokenizer());
+  else if (has_tools) reading = {model.answer_formats_with_tools, model.answer_markers_with_tools};
+  else reading = {model.answer_formats, model.answer_markers};
+  if (!demand.may_call) reading.formats.tool_calls.clear();
+  if (!body.flag("separate_reasoning").value_or(true)) reading.formats.reasoning.clear();
+  reading = engine::answer_reading(reading.formats, reading.markers);
   if (const engine::Json* tools = body.any("tools")) reading.tools = *tools;
   reading.constrains_calls = demand.may_call && demand.is_constrained;
   plan.reading.parallel_tool_calls = body.flag("parallel_tool_calls").value_or(true);
@@ -37,13 +41,16 @@ engine::AnswerReading read_reading(RequestFields& body, const engine::LoadedMode
 engine::Result<void> plan_chat(RequestFields& body, engine::OrderedJson tools, const MessageReader& read_messages,
                                const engine::Engine& engine, AnswerPlan& plan) {
   plan.chat = true;
-  ToolDemand demand = read_tool_choice(body, tools, engine.model());
-  engine::AnswerReading reading = read_reading(body, engine.model(), demand, plan);
+  ToolDemand demand = read_tool_choice(body, tools, engine);
+  engine::AnswerReading reading = read_reading(body, engine, demand, plan);
   LATHE_TRY_VOID(body.verdict());
   const StructuredFields& constraint = plan.fields.structured;
   if (reading.constrains_calls && demand.calls.is_required && !constraint.json.empty())
     body.warn(constraint.given_path, constraint.given_path + " was ignored: the answer must be a call of a tool");
   if (reading.constrains_calls) LATHE_TRY_VOID(constrain_calls(plan.fields.structured, std::move(demand.calls), reading));
+  plan.has_generic_tools = demand.is_generic;
+  // A text that asks for calls would ask for what is not read.
+  if (!demand.may_call && engine::has_generic_tools(engine)) tools = nullptr;
   LATHE_TRY(const std::vector<engine::TextSpan> spans, read_chat_prompt(body, std::move(tools), read_messages, engine));
   std::size_t n_bytes = 0;
   for (const engine::TextSpan& span : spans) n_bytes += span.text.size();

@@ -7,6 +7,7 @@
 #include "app/log/printable.h"
 #include "app/server/generate/template_variables.h"
 #include "app/server/generate/thinking_fields.h"
+#include "engine/api/generic_tools.h"
 
 namespace lathe::app {
 namespace {
@@ -64,7 +65,7 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
     body.refuse("continue_final_message", "cannot be combined with add_generation_prompt");
   }
   options.tools = std::move(tools);
-  const bool has_tools = !options.tools.is_null();
+  const bool is_generic = engine::has_generic_tools(engine), has_tools = !options.tools.is_null() && !is_generic;
   const engine::LoadedModel& model = engine.model();
   const bool thinks = !(has_tools ? model.answer_formats_with_tools : model.answer_formats).reasoning.empty();
   const std::string& source = chat_template->source(has_tools);
@@ -75,7 +76,9 @@ engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& bo
   LATHE_TRY_VOID(body.verdict());
 
   LATHE_TRY(const std::vector<engine::ChatMessage> read, read_messages(body));
-  auto spans = chat_template->render(read, options);
+  auto spans = is_generic && engine::needs_generic_tools(read, options)
+                   ? engine::render_generic_tools(*chat_template, read, options)
+                   : chat_template->render(read, options);
   if (!spans) {
     // The template is a program of the model's author: its errors are errors of this request.
     return engine::fail(ErrorCode::invalid_argument,

@@ -23,7 +23,8 @@ inline MessageReader reader_of(std::vector<engine::ChatMessage> messages) {
 
 /// Reads the messages by `read_messages`, and "add_generation_prompt", "continue_final_message", "chat_template_kwargs" and
 /// the thinking fields. `tools`: the tools of the request, or null. Text of users is in spans that are encoded without
-/// control tokens. Errors: those of `read_messages`; invalid_argument with the template's own message.
+/// control tokens. Tools, calls and results of a model with generic tools become texts. Errors: those of `read_messages`;
+/// invalid_argument with the template's own message.
 engine::Result<std::vector<engine::TextSpan>> read_chat_prompt(RequestFields& body, engine::OrderedJson tools,
                                                                const MessageReader& read_messages,
                                                                const engine::Engine& engine);

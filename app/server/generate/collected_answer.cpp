@@ -46,7 +46,7 @@ http::Response CollectedAnswer::take() {
   }
   engine::OrderedJson body = json();
   if (!plan_.warnings.empty()) body[kWarningsMember] = warnings_json(plan_.warnings);
-  return http::Response{200, "application/json", warning_fields(plan_.warnings), engine::dump_exact_json(body)};
+  return http::Response{200, "application/json", answer_fields(plan_), engine::dump_exact_json(body)};
 }
 
 }  // namespace lathe::app

@@ -35,6 +35,7 @@ engine::Result<std::unique_ptr<GenerationSet>> submit_plan(const ServerContext& 
                                                            engine::Engine& engine, AnswerPlan& plan,
                                                            const RequestFields& body, const RequestBody& given) {
   plan.warnings = all_warnings(context, body, given);
+  if (plan.has_generic_tools) context.warned.write_generic_tools(context.log, plan.loaded_model);
   // Selecting the best answers needs log probabilities, even if these are not shown.
   if (plan.fields.best_of > plan.fields.n && !plan.fields.sampling.logprobs) plan.fields.sampling.logprobs = 0;
   std::vector<engine::GenerateRequest> requests;

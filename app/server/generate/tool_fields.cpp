@@ -6,6 +6,7 @@
 #include "app/log/printable.h"
 #include "app/server/request_body.h"
 #include "engine/api/exact_json.h"
+#include "engine/api/generic_tools.h"
 
 namespace lathe::app {
 namespace {
@@ -34,8 +35,8 @@ void check_tool(const Json& tool, RequestFields& body, const std::string& path) 
 /// Reads "tool_choice" in OpenAI's form.
 class ChoiceReader {
  public:
-  ChoiceReader(RequestFields& body, const OrderedJson& tools, const engine::LoadedModel& model)
-      : body_(body), model_(model), choice_(body.any("tool_choice")) {
+  ChoiceReader(RequestFields& body, const OrderedJson& tools, const engine::Engine& engine)
+      : body_(body), engine_(engine), choice_(body.any("tool_choice")) {
     demand_.calls.is_parallel = body.flag("parallel_tool_calls").value_or(true);
     if (tools.is_array()) demand_.calls.tools = engine::rounded_json(tools);
   }
@@ -51,7 +52,9 @@ class ChoiceReader {
                    "must be \"none\", \"auto\", \"required\", or an object that names a function or allowed tools");
     if (!body_.failed()) check_format();
     demand_.may_call = !body_.failed();
-    demand_.is_constrained = demand_.calls.is_required || !demand_.calls.names.empty() || has_strict_tool();
+    demand_.is_generic = demand_.may_call && engine::has_generic_tools(engine_);
+    demand_.is_constrained =
+        demand_.is_generic || demand_.calls.is_required || !demand_.calls.names.empty() || has_strict_tool();
     return std::move(demand_);
   }
 
@@ -117,24 +120,26 @@ class ChoiceReader {
 
   /// Calls need a format that can be read; calls by the model's own choice must be enabled, too.
   void check_format() {
-    const bool has_format = !model_.answer_formats_with_tools.tool_calls.empty();
-    const bool is_off = !model_.options.enable_auto_tool_choice && !demand_.calls.is_required;
+    const engine::LoadedModel& model = engine_.model();
+    const bool has_format = !model.answer_formats_with_tools.tool_calls.empty() || engine::has_generic_tools(engine_);
+    const bool is_off = !model.options.enable_auto_tool_choice && !demand_.calls.is_required;
     if (has_format && !is_off) return;
     if (demand_.calls.is_required) {
       return body_.refuse(
           "tool_choice",
-          "the calls of this model cannot be demanded: its chat template shows no known format of tool calls, "
-          "and --tool-call-parser names none");
+          "calls cannot be demanded: their format is not known; load the model with --tool-call-parser auto or the name of "
+          "a format");
     }
     // The message is vLLM's, followed by this server's reason: both options are set by default here.
     body_.refuse(choice_ == nullptr ? "tools" : "tool_choice",
                  std::string("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set; ") +
                      (is_off ? "the first is switched off on this server"
-                             : "this model's chat template shows no known format of tool calls"));
+                             : "the format of this model's calls is not known; load it with --tool-call-parser auto or the "
+                               "name of a format"));
   }
 
   RequestFields& body_;
-  const engine::LoadedModel& model_;
+  const engine::Engine& engine_;
   const Json* choice_;
   ToolDemand demand_;
 };
@@ -166,8 +171,8 @@ engine::Result<OrderedJson> read_tools(RequestFields& body, std::string_view tex
   return std::move(ordered["tools"]);
 }
 
-ToolDemand read_tool_choice(RequestFields& body, const OrderedJson& tools, const engine::LoadedModel& model) {
-  return ChoiceReader(body, tools, model).read();
+ToolDemand read_tool_choice(RequestFields& body, const OrderedJson& tools, const engine::Engine& engine) {
+  return ChoiceReader(body, tools, engine).read();
 }
 
 }  // namespace lathe::app

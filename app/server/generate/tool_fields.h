@@ -23,12 +23,13 @@ void check_function(const engine::Json& function, RequestFields& body, const std
 /// Demands of "tool_choice", "parallel_tool_calls" and strict tools on the answer.
 struct ToolDemand {
   bool may_call = false;        ///< the answer is read for calls
-  bool is_constrained = false;  ///< `calls` is a constraint of the answer: forced calls, allowed or strict tools
+  bool is_constrained = false;  ///< `calls` is a constraint of the answer: forced calls, allowed, strict or generic tools
+  bool is_generic = false;      ///< calls are in the generic format
   engine::CallDemand calls;
 };
 
 /// Reads "tool_choice" and "parallel_tool_calls". `tools`: those of the request in OpenAI's form, or null. Calls need a
-/// format that can be parsed. Errors are recorded in `body`.
-ToolDemand read_tool_choice(RequestFields& body, const engine::OrderedJson& tools, const engine::LoadedModel& model);
+/// format that can be parsed; if the chat template shows none, it is the generic one. Errors are recorded in `body`.
+ToolDemand read_tool_choice(RequestFields& body, const engine::OrderedJson& tools, const engine::Engine& engine);
 
 }  // namespace lathe::app

@@ -128,7 +128,7 @@ Result<std::string> only_gguf_in(const ModelFolder& folder) {
 /// The first bytes of a file that a user named; empty for anything that cannot be read without blocking.
 std::string begin_of(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status{};
+  struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   std::string begin(kStandInBytes, '\0');
   const ssize_t n = ::pread(file.get(), begin.data(), begin.size(), 0);
@@ -223,7 +223,7 @@ Result<FileDescriptor> ModelFolder::open_file(std::string_view file) const {
   }
   const FileDescriptor found = find_entry((inner ? inner : folder_descriptor_).get(), relative.filename().string());
   if (!found) return fail(ErrorCode::model_refused, why_not_found(errno, fs::path(folder_) / relative), where);
-  struct stat status{};
+  struct stat status {};
   if (::fstat(found.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return fail(ErrorCode::model_refused, fmt::format("not a regular file{}", kind_of(status.st_mode)), where);
   }
@@ -234,7 +234,7 @@ Result<FileDescriptor> ModelFolder::open_file(std::string_view file) const {
 
 bool ModelFolder::has(std::string_view file) const {
   if (shape_ != nullptr) return file == kConfig;
-  struct stat status{};
+  struct stat status {};
   const std::string name(file);
   if (::fstatat(folder_descriptor_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
   return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
@@ -273,6 +273,19 @@ Result<std::string> ModelFolder::read_text(std::string_view file, std::int64_t m
   return text;
 }
 
+Result<void> ModelFolder::override_config(const std::string& overrides) {
+  if (overrides.empty()) return {};
+  auto json = parse_json(overrides, "hf_overrides");
+  if (!json || !json->is_object()) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("must be a JSON object of members of config.json{}", json ? "" : ": " + json.error().message),
+                "hf_overrides");
+  }
+  if (!gguf_.empty()) return fail(ErrorCode::unsupported, "a GGUF file has no config.json to override", "hf_overrides");
+  config_overrides_ = std::move(*json);
+  return {};
+}
+
 Result<Json> ModelFolder::read_json(std::string_view file) const {
   LATHE_TRY(const std::string text, read_text(file, kMaxJsonBytes));
   if (text.empty()) {
@@ -283,6 +296,7 @@ Result<Json> ModelFolder::read_json(std::string_view file) const {
   if (!json && json.error().code == ErrorCode::resource_exhausted) return json;
   if (!json) return fail(ErrorCode::model_refused, json.error().message, std::string(file));
   if (!json->is_object()) return fail(ErrorCode::model_refused, "must hold a JSON object", std::string(file));
+  if (file == kConfig) json->update(config_overrides_);
   return std::move(*json);
 }
 

@@ -39,6 +39,10 @@ class ModelFolder {
   /// The choices that open() made because the path left them open, as texts for people.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
+  /// Replaces members of config.json for all who read it. `overrides`: a JSON object; empty: nothing is replaced. Errors:
+  /// invalid_argument at "hf_overrides"; unsupported for a GGUF file, which has no config.json.
+  Result<void> override_config(const std::string& overrides);
+
   /// Whether an entry of any type exists: a file that may not be read is an error later, not an absent file.
   bool has(std::string_view file) const;
   /// Names of all entries that are no folders, sorted.
@@ -64,6 +68,7 @@ class ModelFolder {
   std::string folder_;  ///< absolute path
   FileDescriptor folder_descriptor_;
   const ModelShape* shape_ = nullptr;
+  Json config_overrides_ = Json::object();
 };
 
 /// Says why a file name from an index is unsafe; nothing if it is safe. Opens no file.

@@ -56,10 +56,26 @@ class ConfigMaker {
     if (has_tensor("blk.0.attn_output.bias")) config_["attention_bias"] = true;
     if (has_tensor("blk.0.ffn_down.bias")) config_["mlp_bias"] = true;
     if (family_.complete != nullptr) family_.complete(config_);
+    LATHE_TRY_VOID(read_ranking());
     return std::move(config_);
   }
 
  private:
+  /// A decoder that is pooled by rank has a classifier, whose labels the file names.
+  Result<void> read_ranking() {
+    constexpr std::string_view kDecoder = "ForCausalLM";
+    constexpr std::int64_t rank = 4;  // LLAMA_POOLING_TYPE_RANK
+    LATHE_TRY(const auto pooling, header_.integer(path("pooling_type")));
+    if (pooling != rank || !family_.name.ends_with(kDecoder)) return {};
+    if (!has_tensor("cls.output.weight"))
+      return refuse("is rank (4), but the file has no cls.output.weight", path("pooling_type"));
+    const std::string_view stem = family_.name.substr(0, family_.name.size() - kDecoder.size());
+    config_["architectures"] = Json::array({fmt::format("{}ForSequenceClassification", stem)});
+    LATHE_TRY(const std::vector<std::string> labels, header_.texts(path("classifier.output_labels")));
+    for (std::size_t i = 0; i < labels.size(); ++i) config_["id2label"][std::to_string(i)] = labels[i];
+    return {};
+  }
+
   std::string path(std::string_view key) const { return fmt::format("{}.{}", family_.gguf, key); }
 
   tl::unexpected<Error> refuse(std::string message, std::string_view key) const {

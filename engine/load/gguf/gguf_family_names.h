@@ -23,6 +23,7 @@ inline constexpr std::array kUsualEnds = {
     GgufName{"token_embd.", "model.embed_tokens."},
     GgufName{"output_norm.", "model.norm."},
     GgufName{"output.", "lm_head."},
+    GgufName{"cls.output.", "score."},
 };
 
 inline constexpr std::array kUsualNames = {

@@ -24,6 +24,7 @@ class DemandedToolsTest : public QObject {
 
   void a_forced_call_is_a_constraint_data();
   void a_forced_call_is_a_constraint();
+  void a_forced_call_is_streamed();
   void a_call_cannot_be_forced_without_a_format();
   void auto_off_forbids_no_forced_call();
   void strict_tools_are_a_constraint();
@@ -78,10 +79,39 @@ void DemandedToolsTest::a_forced_call_is_a_constraint() {
   QVERIFY(!has(R"(<tool_call>{"name": "third", "arguments": {}}</tool_call>)"));
 }
 
+void DemandedToolsTest::a_forced_call_is_streamed() {
+  fixture_->engine().answer_with(kCall);
+  const Json body = with_tools({{"tool_choice", {{"type", "function"}, {"function", {{"name", "weather"}}}}}});
+  const Json message = tests::joined_message(tests::stream_chat(fixture_->port(), body));
+  QCOMPARE(message["finish_reason"], "tool_calls");
+  QCOMPARE(message["content"], "");
+  QCOMPARE(message["tool_calls"].size(), std::size_t(1));
+  QCOMPARE(message["tool_calls"][0]["function"], Json({{"name", "weather"}, {"arguments", kArguments}}));
+  QVERIFY(!tests::has(fixture_->engine().submitted().back().sampling.structured_outputs, "It rains."));
+  // Ollama streams lines, whose calls have their arguments as an object.
+  const HttpReply reply =
+      tests::HttpClient(fixture_->port()).post("/api/chat", with_tools({{"stream", true}, {"tool_choice", "required"}}));
+  QVERIFY2(reply.status == 200, reply.body.c_str());
+  Json calls = Json::array();
+  for (const QByteArray& line : QByteArray::fromStdString(reply.body).split('\n')) {
+    if (line.isEmpty()) continue;
+    const Json streamed = Json::parse(line.toStdString())["message"];
+    QCOMPARE(streamed.value("content", ""), std::string());
+    for (const Json& call : streamed.value("tool_calls", Json::array())) calls.push_back(call["function"]);
+  }
+  QCOMPARE(calls.size(), std::size_t(1));
+  QCOMPARE(calls[0]["arguments"], Json::parse(kArguments));
+  QVERIFY(!tests::has(fixture_->engine().submitted().back().sampling.structured_outputs, "It rains."));
+}
+
 void DemandedToolsTest::a_call_cannot_be_forced_without_a_format() {
   tests::FakeModel model;
   model.chat_template = tests::kToolTemplate;
   fixture_->load(model);
+  engine::EngineOptions options;
+  options.tool_call_parser = "none";
+  QVERIFY(fixture_->models().load(options).has_value());
+  QVERIFY(fixture_->models().wait().has_value());
   const HttpReply reply = post(with_tools({{"tool_choice", "required"}}));
   QCOMPARE(reply.status, 400);
   QCOMPARE(reply.json()["error"]["param"], "tool_choice");

@@ -73,6 +73,7 @@ class EncoderServerTest : public QObject {
     VERIFY_HAS(dialects.front().curl, "/v1/embeddings");
     const Json shown = server.post("/api/show", {{"model", json["model"]}}).json();
     QCOMPARE(shown["capabilities"], Json({"embedding"}));
+    QCOMPARE(server.get("/api/tags").json()["models"][0]["capabilities"], Json({"embedding"}));
   }
 
   /// Bit by bit, whatever batches the requests of the clients have made.

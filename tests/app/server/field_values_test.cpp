@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "app/server/known_fields.h"
+#include "tests/support/field_bodies.h"
 #include "tests/support/server_fixture.h"
 #include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
@@ -19,11 +20,9 @@ using tests::HttpReply;
 
 namespace {
 
-constexpr const char* kRoutes[] = {"/v1/completions", "/v1/chat/completions"};
-
 bool warns_of(const HttpReply& reply, const std::string& name) {
-  const Json warnings = reply.json().value("warnings", Json::array());
-  return warnings.size() == 1 && warnings[0]["param"] == name;
+  const Json json = reply.json();
+  return json.value("warnings", Json::array()).size() == 1 && !tests::warning_of(json, name).empty();
 }
 
 }  // namespace
@@ -43,10 +42,8 @@ class FieldValuesTest : public QObject {
   void a_nul_byte_does_not_end_a_body();
 
  private:
-  HttpReply post(const std::string& route, Json fields) {
-    if (route == "/v1/completions") fields["prompt"] = "ab";
-    else fields["messages"] = {{{"role", "user"}, {"content", "ab"}}};
-    return HttpClient(fixture_->port()).post(route, fields);
+  HttpReply post(const std::string& route, const Json& fields) {
+    return HttpClient(fixture_->port()).post(route, tests::field_body(route, fields));
   }
 
   std::unique_ptr<tests::ServerFixture> fixture_;
@@ -57,17 +54,17 @@ void FieldValuesTest::false_asks_where_true_is_the_default() {
   for (const KnownField& field : app::known_fields()) {
     if (field.fate != FieldFate::warned || !app::is_among(field.neutral, true) || !field.with.empty()) continue;
     ++n_fields;
-    for (const char* route : kRoutes) {
+    for (const char* route : tests::kFieldRoutes) {
       const HttpReply reply = post(route, {{std::string(field.name), false}});
       QVERIFY2(reply.status == 200 && warns_of(reply, std::string(field.name)), reply.body.c_str());
     }
   }
   QVERIFY(n_fields > 0);
-  QVERIFY(warns_of(post(kRoutes[0], {{"options", {{"use_mmap", false}}}}), "options.use_mmap"));
-  QVERIFY(warns_of(post(kRoutes[0], {{"penalize_nl", false}, {"repeat_penalty", 1.2}}), "penalize_nl"));
-  QVERIFY(warns_of(post(kRoutes[0], {{"parallel_tool_calls", false}}), "parallel_tool_calls"));
-  QVERIFY(warns_of(post(kRoutes[1], {{"add_special_tokens", true}}), "add_special_tokens"));
-  QVERIFY(!post(kRoutes[1], {{"add_special_tokens", false}}).json().contains("warnings"));
+  QVERIFY(warns_of(post(tests::kFieldRoutes[0], {{"options", {{"use_mmap", false}}}}), "options.use_mmap"));
+  QVERIFY(warns_of(post(tests::kFieldRoutes[0], {{"penalize_nl", false}, {"repeat_penalty", 1.2}}), "penalize_nl"));
+  QVERIFY(warns_of(post(tests::kFieldRoutes[0], {{"parallel_tool_calls", false}}), "parallel_tool_calls"));
+  QVERIFY(warns_of(post(tests::kFieldRoutes[1], {{"add_special_tokens", true}}), "add_special_tokens"));
+  QVERIFY(!post(tests::kFieldRoutes[1], {{"add_special_tokens", false}}).json().contains("warnings"));
 }
 
 /// Requests share prefixes only under one salt.
@@ -77,7 +74,7 @@ void FieldValuesTest::without_the_cache_no_prefix_is_found() {
     return reply.status == 200 && !reply.json().contains("warnings") ? fixture_->engine().submitted().back().cache_salt
                                                                      : reply.body;
   };
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     QCOMPARE(salt(route, {{"cache_prompt", true}}), std::string());
     const std::string first = salt(route, {{"cache_prompt", false}, {"cache_salt", "x"}});
     QVERIFY(!first.empty() && first != salt(route, {{"cache_prompt", false}, {"cache_salt", "x"}}));
@@ -90,7 +87,7 @@ void FieldValuesTest::reasoning_may_stay_in_the_content() {
   fixture_->load(model);
   fixture_->engine().answer_with("<think>a</think>b");
   const auto content = [&](bool separate) {
-    const HttpReply reply = post(kRoutes[1], {{"separate_reasoning", separate}});
+    const HttpReply reply = post(tests::kFieldRoutes[1], {{"separate_reasoning", separate}});
     const Json json = reply.json();
     return reply.status == 200 && !json.contains("warnings") ? json["choices"][0]["message"]["content"].get<std::string>()
                                                              : reply.body;

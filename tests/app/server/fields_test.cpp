@@ -4,6 +4,7 @@
 #include <set>
 
 #include "app/server/known_fields.h"
+#include "tests/support/field_bodies.h"
 #include "tests/support/server_fixture.h"
 #include "tests/support/test_class.h"
 #include "tests/support/verify_has.h"
@@ -18,14 +19,6 @@ using tests::HttpClient;
 using tests::HttpReply;
 
 namespace {
-
-constexpr const char* kRoutes[] = {"/v1/completions", "/v1/chat/completions"};
-
-Json body_for(const std::string& route, Json fields) {
-  if (route == "/v1/completions") fields["prompt"] = "ab";
-  else fields["messages"] = {{{"role", "user"}, {"content", "ab"}}};
-  return fields;
-}
 
 std::vector<std::string> words(std::string_view list) {
   std::vector<std::string> out;
@@ -57,12 +50,7 @@ bool needs_refused(const KnownField& field) {
   return other != nullptr && other->fate == FieldFate::refused;
 }
 
-bool warns_of(const Json& json, const std::string& name) {
-  for (const Json& warning : json.value("warnings", Json::array())) {
-    if (warning["param"] == name) return warning["message"].get<std::string>().starts_with(name + " ");
-  }
-  return false;
-}
+bool warns_of(const Json& json, const std::string& name) { return tests::warning_of(json, name).starts_with(name + " "); }
 
 }  // namespace
 
@@ -101,7 +89,7 @@ class FieldsTest : public QObject {
 
  private:
   HttpReply post(const std::string& route, const Json& fields) {
-    return HttpClient(fixture_->port()).post(route, body_for(route, fields));
+    return HttpClient(fixture_->port()).post(route, tests::field_body(route, fields));
   }
   engine::SamplingParams sampled() { return fixture_->engine().submitted().back().sampling; }
 
@@ -136,7 +124,7 @@ void FieldsTest::every_served_field_is_read() {
     const std::string name(field.name);
     int n_refusals = 0;
     for (const char* route : {"/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize"}) {
-      Json body = body_for(route, Json::object());
+      Json body = tests::field_body(route, Json::object());
       body[name] = impossible;
       const HttpReply reply = HttpClient(fixture_->port()).post(route, body);
       if (reply.status != 400) continue;
@@ -150,7 +138,7 @@ void FieldsTest::every_served_field_is_read() {
 void FieldsTest::refused_fields_are_named() {
   for (const KnownField& field : app::known_fields()) {
     if (field.fate != FieldFate::refused) continue;
-    for (const char* route : kRoutes) {
+    for (const char* route : tests::kFieldRoutes) {
       const HttpReply reply = post(route, asking(field));
       QCOMPARE(reply.status, 400);
       QCOMPARE(reply.json()["error"]["param"].get<std::string>(), std::string(field.name));
@@ -163,7 +151,7 @@ void FieldsTest::refused_fields_are_named() {
 void FieldsTest::warned_fields_are_in_the_answer() {
   for (const KnownField& field : app::known_fields()) {
     if (field.fate != FieldFate::warned || needs_refused(field)) continue;
-    for (const char* route : kRoutes) {
+    for (const char* route : tests::kFieldRoutes) {
       const std::string name(field.name);
       const HttpReply reply = post(route, asking(field));
       QVERIFY2(reply.status == 200, (name + ": " + reply.body).c_str());
@@ -177,7 +165,7 @@ void FieldsTest::values_that_ask_for_nothing_pass_silently() {
   for (const KnownField& field : app::known_fields()) {
     if (field.fate != FieldFate::refused && field.fate != FieldFate::warned) continue;
     for (const Json& value : neutral_values(field)) {
-      for (const char* route : kRoutes) {
+      for (const char* route : tests::kFieldRoutes) {
         const HttpReply reply = post(route, {{std::string(field.name), value}});
         QVERIFY2(reply.status == 200, (std::string(field.name) + ": " + reply.body).c_str());
         QVERIFY2(!reply.json().contains("warnings"), reply.body.c_str());
@@ -190,7 +178,7 @@ void FieldsTest::values_that_ask_for_nothing_pass_silently() {
 void FieldsTest::harmless_fields_pass_silently() {
   for (const KnownField& field : app::known_fields()) {
     if (field.fate != FieldFate::harmless) continue;
-    for (const char* route : kRoutes) {
+    for (const char* route : tests::kFieldRoutes) {
       const HttpReply reply = post(route, asking(field));
       QCOMPARE(reply.status, 200);
       QVERIFY2(!reply.json().contains("warnings"), reply.body.c_str());
@@ -204,7 +192,7 @@ void FieldsTest::a_companion_of_nothing_asks_for_nothing() {
                     {"dry_base", 1.75},        {"dry_allowed_length", 2}, {"xtc_probability", 0},  {"xtc_threshold", 0.1},
                     {"repeat_last_n", 64},     {"repeat_penalty", 1},     {"dynatemp_range", 0.0}, {"dynatemp_exponent", 1},
                     {"negative_prompt", "bad"}};
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     const HttpReply reply = post(route, off);
     QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
     const Json warned =
@@ -215,7 +203,7 @@ void FieldsTest::a_companion_of_nothing_asks_for_nothing() {
 }
 
 void FieldsTest::an_empty_schema_asks_for_json() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     QCOMPARE(post(route, {{"format", Json::object()}}).json()["error"]["param"], "format");
     for (const char* name : {"json_schema", "guided_json"}) {
       QCOMPARE(post(route, {{name, Json::object()}}).status, 200);
@@ -252,7 +240,7 @@ void FieldsTest::aliases_are_served_data() {
 void FieldsTest::aliases_are_served() {
   QFETCH(QByteArray, fields);
   QFETCH(QByteArray, served);
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     const HttpReply reply = post(route, Json::parse(fields.toStdString()));
     QVERIFY2(reply.status == 200 && !reply.json().contains("warnings"), reply.body.c_str());
     const engine::SamplingParams under_alias = sampled();
@@ -273,7 +261,7 @@ void FieldsTest::an_alias_is_named_in_complaints() {
       {R"({"min_new_tokens":-1})", "min_new_tokens"},
   };
   for (const auto& [fields, param] : rows) {
-    for (const char* route : kRoutes) {
+    for (const char* route : tests::kFieldRoutes) {
       const HttpReply reply = post(route, Json::parse(fields));
       QCOMPARE(reply.status, 400);
       QCOMPARE(reply.json()["error"]["param"].get<std::string>(), std::string(param));
@@ -292,7 +280,7 @@ void FieldsTest::names_of_one_field_must_agree() {
       {R"({"do_sample":false,"temperature":0.7})", "do_sample", "temperature"},
   };
   for (const auto& [fields, first, second] : rows) {
-    for (const char* route : kRoutes) {
+    for (const char* route : tests::kFieldRoutes) {
       const HttpReply reply = post(route, Json::parse(fields));
       QCOMPARE(reply.status, 400);
       VERIFY_HAS(reply.body, first);
@@ -311,7 +299,7 @@ void FieldsTest::no_limit_is_a_limit_of_null() {
 }
 
 void FieldsTest::options_of_ollama_are_fields() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     QCOMPARE(post(route, {{"options", {{"seed", 5}}}}).status, 200);
     QCOMPARE(*sampled().seed, std::uint64_t(5));
     for (const Json& nothing : {Json(nullptr), Json(false), Json(""), Json::object()}) {
@@ -322,7 +310,7 @@ void FieldsTest::options_of_ollama_are_fields() {
 }
 
 void FieldsTest::options_that_are_not_obeyed_are_warned_of() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     const Json options = {{"num_ctx", 8192}, {"mirostat", 2},  {"mirostat_tau", 4}, {"typical_p", 1},
                           {"seed", 1},       {"stream", true}, {"num_keep", 0}};
     const HttpReply reply = post(route, {{"options", options}});
@@ -336,7 +324,7 @@ void FieldsTest::options_that_are_not_obeyed_are_warned_of() {
 }
 
 void FieldsTest::unknown_fields_are_warned_of() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     const HttpReply reply = post(route, {{"temprature", 0}, {"whatever", {{"a", {1}}}}, {"off", false}, {"none", nullptr}});
     QCOMPARE(reply.status, 200);
     const Json json = reply.json();
@@ -352,18 +340,18 @@ void FieldsTest::fields_of_another_route_are_warned_of() {
   QCOMPARE(post("/v1/chat/completions", {{"echo", true}}).json()["error"]["param"], "echo");
   QCOMPARE(post("/v1/chat/completions", {{"return_full_text", true}}).json()["error"]["param"], "return_full_text");
   QCOMPARE(post("/v1/completions", {{"return_full_text", true}, {"max_tokens", 1}}).json()["choices"][0]["text"], "aba");
-  for (const char* route : kRoutes) {
-    const Json nothing = {{"tool_choice", route == kRoutes[0] ? Json("none") : Json(nullptr)},
+  for (const char* route : tests::kFieldRoutes) {
+    const Json nothing = {{"tool_choice", route == tests::kFieldRoutes[0] ? Json("none") : Json(nullptr)},
                           {"parallel_tool_calls", true}};
     QVERIFY(!post(route, nothing).json().contains("warnings"));
   }
 }
 
 void FieldsTest::streams_warn_in_their_first_chunk() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     for (const int n : {1, 3}) {
       HttpClient client(fixture_->port());
-      const Json body = body_for(route, {{"typical_p", 0.5}, {"stream", true}, {"n", n}});
+      const Json body = tests::field_body(route, {{"typical_p", 0.5}, {"stream", true}, {"n", n}});
       client.send(client.request("POST", route, engine::dump_json(body)));
       const HttpReply head = client.read_head();
       QCOMPARE(head.field("Lathe-Ignored-Fields"), std::string("typical_p"));
@@ -383,19 +371,19 @@ void FieldsTest::streams_warn_in_their_first_chunk() {
 void FieldsTest::warnings_are_bounded() {
   Json fields;
   for (int i = 0; i < 5000; ++i) fields["a field\r\n, " + std::to_string(i)] = 1;
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     const HttpReply reply = post(route, fields);
     QCOMPARE(reply.status, 200);
     QCOMPARE(reply.json()["warnings"].size(), std::size_t(64));
     QVERIFY(reply.field("Lathe-Ignored-Fields").size() <= 1000);
     QVERIFY(reply.field("Lathe-Ignored-Fields").find('\r') == std::string::npos);
   }
-  QCOMPARE(post(kRoutes[0], {{"options", fields}}).json()["warnings"].size(), std::size_t(64));
+  QCOMPARE(post(tests::kFieldRoutes[0], {{"options", fields}}).json()["warnings"].size(), std::size_t(64));
 }
 
 void FieldsTest::a_field_is_logged_once() {
   for (int i = 0; i < 3; ++i) {
-    for (const char* route : kRoutes) post(route, {{"typical_p", 0.5}});
+    for (const char* route : tests::kFieldRoutes) post(route, {{"typical_p", 0.5}});
   }
   std::uint64_t cursor = 0;
   int n_lines = 0;
@@ -429,7 +417,7 @@ void FieldsTest::misplaced_strict_is_warned_of() {
 }
 
 void FieldsTest::only_answers_in_text_are_given() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     QCOMPARE(post(route, {{"modalities", {"text"}}}).status, 200);
     for (const Json& sound : {Json({"text", "audio"}), Json::array({"audio"})})
       QCOMPARE(post(route, {{"modalities", sound}}).json()["error"]["param"], "modalities");
@@ -439,7 +427,7 @@ void FieldsTest::only_answers_in_text_are_given() {
 }
 
 void FieldsTest::do_sample_false_is_greedy() {
-  for (const char* route : kRoutes) {
+  for (const char* route : tests::kFieldRoutes) {
     QCOMPARE(post(route, {{"do_sample", false}}).status, 200);
     QCOMPARE(sampled().temperature, 0.0);
     QCOMPARE(post(route, {{"do_sample", true}, {"temperature", 0.5}}).status, 200);

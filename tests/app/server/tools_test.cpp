@@ -293,13 +293,17 @@ void ToolsTest::auto_needs_a_form_that_can_be_read() {
   tests::FakeModel model;
   model.chat_template = tests::kToolTemplate;
   fixture_->load(model);
+  engine::EngineOptions options;
+  options.tool_call_parser = "none";
+  QVERIFY(fixture_->models().load(options).has_value());
+  QVERIFY(fixture_->models().wait().has_value());
   for (const Json& more : {Json::object(), Json({{"tool_choice", "auto"}})}) {
     const HttpReply reply = post(with_tools(more));
     QCOMPARE(reply.status, 400);
     const std::string message = reply.json()["error"]["message"];
     QVERIFY(message.find("\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set") !=
             std::string::npos);
-    QVERIFY(message.find("chat template") != std::string::npos);
+    QVERIFY(message.find("--tool-call-parser auto") != std::string::npos);
     QCOMPARE(reply.json()["error"]["param"], more.empty() ? "tools" : "tool_choice");
   }
   QCOMPARE(post(with_tools({{"tool_choice", "none"}})).status, 200);

@@ -12,6 +12,7 @@
 #include "app/api/workbench.h"
 #include "app/server/dialects/ollama/ollama.h"
 #include "app/server/generate/infill.h"
+#include "engine/api/generic_tools.h"
 
 namespace lathe::app::ollama {
 namespace {
@@ -70,7 +71,20 @@ std::string modified_at(const LoadedModel& model) {
   return time_text(std::chrono::duration_cast<std::chrono::microseconds>(system).count());
 }
 
-OrderedJson entry_of(const LoadedModel& model, const std::string& name) {
+OrderedJson capabilities_of(const engine::Engine& engine) {
+  const LoadedModel& model = engine.model();
+  if (model.labels) return OrderedJson::array();  // the protocol has no capability for classifiers
+  if (!model.generates) return OrderedJson::array({"embedding"});
+  OrderedJson list = OrderedJson::array({"completion"});
+  const bool calls = !model.answer_formats_with_tools.tool_calls.empty() || engine::has_generic_tools(engine);
+  if (calls && model.options.enable_auto_tool_choice) list.push_back("tools");
+  if (!model.answer_formats.reasoning.empty()) list.push_back("thinking");
+  if (can_infill(engine.tokenizer())) list.push_back("insert");
+  return list;
+}
+
+OrderedJson entry_of(const engine::Engine& engine, const std::string& name) {
+  const LoadedModel& model = engine.model();
   OrderedJson entry;
   entry["name"] = name;
   entry["model"] = name;
@@ -78,14 +92,17 @@ OrderedJson entry_of(const LoadedModel& model, const std::string& name) {
   entry["size"] = model.info.file_bytes;
   entry["digest"] = digest_of(model, name);
   entry["details"] = details_of(model);
+  entry["capabilities"] = capabilities_of(engine);
   return entry;
 }
 
 /// Returns the entry of a model that is loaded until the server ends.
-OrderedJson running_entry(const LoadedModel& model, const std::string& name) {
+OrderedJson running_entry(const engine::Engine& engine, const std::string& name) {
+  const LoadedModel& model = engine.model();
   constexpr std::int64_t century_us = 100LL * 365 * 24 * 3600 * 1'000'000;
-  OrderedJson entry = entry_of(model, name);
+  OrderedJson entry = entry_of(engine, name);
   entry.erase("modified_at");
+  entry.erase("capabilities");
   entry["size"] = model.memory.total();
   entry["expires_at"] = time_text(now_us() + century_us);
   entry["size_vram"] = model.device == "cpu" ? 0 : model.memory.total();
@@ -95,27 +112,17 @@ OrderedJson running_entry(const LoadedModel& model, const std::string& name) {
 
 /// Returns the list of the loaded model under all of its names; empty while none is loaded.
 http::Response list_of(const ServerContext& context,
-                       const std::function<OrderedJson(const LoadedModel&, const std::string&)>& entry) {
+                       const std::function<OrderedJson(const engine::Engine&, const std::string&)>& entry) {
   OrderedJson list;
   list["models"] = OrderedJson::array();
   if (const EngineLease engine = context.models.lease()) {
     for (const std::string& name : context.served_names(engine->model())) {
-      list["models"].push_back(entry(engine->model(), name));
+      list["models"].push_back(entry(*engine, name));
     }
     const engine::Engine& embedder = engine->embedder();
-    if (&embedder != &*engine) list["models"].push_back(entry(embedder.model(), embedder.model().name));
+    if (&embedder != &*engine) list["models"].push_back(entry(embedder, embedder.model().name));
   }
   return {200, "application/json", {}, engine::dump_json(list)};
-}
-
-OrderedJson capabilities_of(const engine::Engine& engine) {
-  const LoadedModel& model = engine.model();
-  if (!model.generates) return OrderedJson::array({"embedding"});
-  OrderedJson list = OrderedJson::array({"completion"});
-  if (!model.answer_formats_with_tools.tool_calls.empty() && model.options.enable_auto_tool_choice) list.push_back("tools");
-  if (!model.answer_formats.reasoning.empty()) list.push_back("thinking");
-  if (can_infill(engine.tokenizer())) list.push_back("insert");
-  return list;
 }
 
 /// Returns the keys of a GGUF file that clients read, whatever the format of the file.

@@ -50,22 +50,24 @@ constexpr KnownField kOllamaFields[] = {
     {.name = "keep_alive", .fate = served},
 };
 
-std::string chat_command(const std::string& base_url, const std::string& model, const std::string& key) {
+/// Returns a curl command that posts `fields`, after the name of the model, to a route.
+std::string command_of(const std::string& url, const std::string& model, const std::string& key,
+                       const engine::OrderedJson& fields) {
   engine::OrderedJson body;
   if (!model.empty()) body["model"] = model;
-  body["messages"] = {{{"role", "user"}, {"content", "What is a KV cache?"}}};
-  std::string command = "curl " + base_url + "/api/chat -H 'Content-Type: application/json'";
+  body.update(fields);
+  std::string command = "curl " + url + " -H 'Content-Type: application/json'";
   if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
   return command + " -d " + shell_quoted(engine::dump_json(body));
 }
 
+std::string chat_command(const std::string& base_url, const std::string& model, const std::string& key) {
+  const engine::OrderedJson message = {{"role", "user"}, {"content", "What is a KV cache?"}};
+  return command_of(base_url + "/api/chat", model, key, {{"messages", engine::OrderedJson::array({message})}});
+}
+
 std::string embed_command(const std::string& base_url, const std::string& model, const std::string& key) {
-  engine::OrderedJson body;
-  if (!model.empty()) body["model"] = model;
-  body["input"] = "What is a KV cache?";
-  std::string command = "curl " + base_url + "/api/embed -H 'Content-Type: application/json'";
-  if (!key.empty()) command += " -H " + shell_quoted("Authorization: Bearer " + key);
-  return command + " -d " + shell_quoted(engine::dump_json(body));
+  return command_of(base_url + "/api/embed", model, key, {{"input", "What is a KV cache?"}});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ http::Response WholeResponse::take() {
     if (is_temporary(response.status)) response.fields.push_back({"Retry-After", "1"});
     return response;
   }
-  return {200, "application/json", warning_fields(run_->plan().warnings), engine::dump_json(run_->json())};
+  return {200, "application/json", answer_fields(run_->plan()), engine::dump_json(run_->json())};
 }
 
 std::function<void(int)> StreamedResponse::on_answered() const {

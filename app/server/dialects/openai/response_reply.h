@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "app/server/dialects/openai/response_run.h"
-#include "app/server/field_warnings.h"
 #include "app/server/http/handler.h"
 
 namespace lathe::app::openai {
@@ -36,7 +35,7 @@ class StreamedResponse final : public http::PieceStream {
   ~StreamedResponse() override { run_->listen(this, {}); }
 
   std::string content_type() const override { return "text/event-stream; charset=utf-8"; }
-  std::vector<http::Field> fields() const override { return warning_fields(run_->plan().warnings); }
+  std::vector<http::Field> fields() const override { return answer_fields(run_->plan()); }
   void on_wake(std::function<void()> wake) override { run_->listen(this, std::move(wake)); }
   std::function<void(int)> on_answered() const override;
   void cancel() override;

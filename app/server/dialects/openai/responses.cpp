@@ -85,7 +85,7 @@ engine::Result<http::Reply> answer_responses(const ServerContext& context, const
   if (run->request().background) context.answers.run_in_background(run);
   if (run->request().stream) return http::Reply(std::make_unique<StreamedResponse>(run, 0, true));
   if (!run->request().background) return http::Reply(std::make_unique<WholeResponse>(run));
-  return http::Response{200, "application/json", warning_fields(run->plan().warnings), engine::dump_json(run->json())};
+  return http::Response{200, "application/json", answer_fields(run->plan()), engine::dump_json(run->json())};
 }
 
 }  // namespace lathe::app::openai

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "app/server/dialects/openai/embeddings.h"
 #include "app/server/dialects/openai/openai.h"
+#include "app/server/embed/pair_scores.h"
 #include "app/server/embed/vector_request.h"
 
 namespace lathe::app::openai {
@@ -17,12 +16,6 @@ namespace {
 using engine::ErrorCode;
 using engine::Json;
 using engine::OrderedJson;
-
-/// Cosine of the angle between two vectors of length 1.
-double cosine(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(),
-                            [](float x, float y) { return static_cast<double>(x) * y; });
-}
 
 /// A text of a list: a string, or an object with the member "text".
 engine::Result<std::string> text_in_list(const Json& item, const std::string& path) {
@@ -34,85 +27,14 @@ engine::Result<std::string> text_in_list(const Json& item, const std::string& pa
 
 /// Reads a text or a list of texts.
 engine::Result<std::vector<std::string>> read_strings(const Json* value, const std::string& name) {
-  if (value == nullptr) return engine::fail(ErrorCode::invalid_argument, "is missing", name);
   std::vector<std::string> texts;
-  if (!value->is_array()) {
-    LATHE_TRY(std::string one, text_in_list(*value, name));
+  const bool is_one = value != nullptr && !value->is_array();
+  LATHE_TRY_VOID(read_text_list(value, name, is_one, [&](const Json& item, const std::string& path) -> engine::Result<void> {
+    LATHE_TRY(std::string one, text_in_list(item, path));
     texts.push_back(std::move(one));
-    return texts;
-  }
-  if (value->empty()) return engine::fail(ErrorCode::invalid_argument, "must not be an empty list", name);
-  constexpr std::size_t most = 2048;
-  if (value->size() > most) {
-    return engine::fail(ErrorCode::invalid_argument, fmt::format("may hold at most {} texts, got {}", most, value->size()),
-                        name);
-  }
-  for (const Json& item : *value) {
-    LATHE_TRY(std::string one, text_in_list(item, fmt::format("{}[{}]", name, texts.size())));
-    texts.push_back(std::move(one));
-  }
+    return {};
+  }));
   return texts;
-}
-
-engine::Result<void> append_texts(const TextInput& input, const std::vector<std::string>& strings, const std::string& name,
-                                  std::vector<VectorText>& texts) {
-  for (std::size_t i = 0; i < strings.size(); ++i) {
-    LATHE_TRY(auto ids, input.encode(strings[i], strings.size() == 1 ? name : fmt::format("{}[{}]", name, i)));
-    texts.push_back({.ids = std::move(ids)});
-  }
-  return {};
-}
-
-/// Two lists of texts under the names that the request has for them; a single first text goes with each second one.
-struct TextPairs {
-  std::vector<std::string> first, second;
-  std::string first_name, second_name;
-
-  const std::string& first_of(std::size_t pair) const { return first[first.size() == 1 ? 0 : pair]; }
-};
-
-/// The texts that the engine computes for pairs, and the reader of a score.
-struct PairPlan {
-  std::vector<VectorText> texts;
-  engine::PoolingParams pooling;
-  std::function<double(const VectorSet& set, std::size_t pair)> score;
-};
-
-/// A cross-encoder reads both texts of a pair as one, and its classifier's logit is the score.
-engine::Result<PairPlan> plan_cross_encoder(const TextInput& input, const TextPairs& pairs, engine::LabelInfo labels,
-                                            bool use_activation) {
-  if (labels.labels.size() != 1) {
-    return engine::fail(
-        ErrorCode::invalid_argument,
-        fmt::format("the model's classifier has {} labels and gives no score; send the texts to POST /classify",
-                    labels.labels.size()),
-        "model");
-  }
-  PairPlan plan{.texts = {}, .pooling = {.classifies = true}, .score = {}};
-  for (std::size_t i = 0; i < pairs.second.size(); ++i) {
-    LATHE_TRY(VectorText text, input.encode_pair(pairs.first_of(i), pairs.second[i], labels.doubles_separator,
-                                                 fmt::format("{}[{}]", pairs.second_name, i)));
-    plan.texts.push_back(std::move(text));
-  }
-  const auto activation = use_activation ? labels.activation : engine::LabelActivation::none;
-  plan.score = [activation](const VectorSet& set, std::size_t pair) {
-    std::vector<float> logits = set.vectors()[pair];
-    apply_activation(activation, logits);
-    return static_cast<double>(logits.front());
-  };
-  return plan;
-}
-
-/// A model that gives vectors scores a pair by their cosine. Each text is computed once.
-engine::Result<PairPlan> plan_vectors(const TextInput& first, const TextInput& second, const TextPairs& pairs) {
-  // Scores have vectors of length 1, whatever the model says.
-  PairPlan plan{.texts = {}, .pooling = {.normalises = true}, .score = {}};
-  LATHE_TRY_VOID(append_texts(first, pairs.first, pairs.first_name, plan.texts));
-  LATHE_TRY_VOID(append_texts(second, pairs.second, pairs.second_name, plan.texts));
-  plan.score = [n = pairs.first.size()](const VectorSet& set, std::size_t pair) {
-    return cosine(set.vectors()[n == 1 ? 0 : pair], set.vectors()[n + pair]);
-  };
-  return plan;
 }
 
 struct RankForm {
@@ -129,7 +51,7 @@ void check_pair_rules(RequestFields& body, const TextRules& rules) {
 
 OrderedJson ranked(const VectorSet& set, const PairPlan& plan, const RankForm& form) {
   std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < form.documents.size(); ++i) order.emplace_back(plan.score(set, i), i);
+  for (std::size_t i = 0; i < form.documents.size(); ++i) order.emplace_back(plan.score(set.vectors(), i), i);
   std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
   if (form.top_n > 0 && form.top_n < std::ssize(order)) order.resize(static_cast<std::size_t>(form.top_n));
   OrderedJson results = OrderedJson::array();
@@ -174,7 +96,7 @@ engine::Result<http::Reply> answer_score(const ServerContext& context, const htt
   const auto write = [answer, score = plan.score, n = pairs.second.size()](const VectorSet& set) mutable {
     answer["data"] = OrderedJson::array();
     for (std::size_t i = 0; i < n; ++i) {
-      answer["data"].push_back({{"index", i}, {"object", "score"}, {"score", score(set, i)}});
+      answer["data"].push_back({{"index", i}, {"object", "score"}, {"score", score(set.vectors(), i)}});
     }
     answer["usage"] = usage_of(set);
     return engine::dump_json(answer);

@@ -238,7 +238,8 @@ class OllamaTest : public QObject {
     QCOMPARE(running["digest"], tags["models"][0]["digest"]);
     const Json shown = post("/api/show", {{"name", "fake:latest"}}).json();
     QVERIFY(shown["model_info"].contains("general.architecture"));
-    QCOMPARE(shown["capabilities"], Json::parse(R"(["completion"])"));
+    QCOMPARE(shown["capabilities"], Json::parse(R"(["completion","tools"])"));
+    QCOMPARE(tags["models"][0]["capabilities"], shown["capabilities"]);
     load_tool_model();
     QCOMPARE(post("/api/show", {{"model", "fake"}}).json()["capabilities"],
              Json::parse(R"(["completion","tools","thinking"])"));
