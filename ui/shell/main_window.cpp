@@ -17,7 +17,6 @@
 #include "ui/shell/file_drop.h"
 #include "ui/shell/menus.h"
 #include "ui/shell/screens.h"
-#include "ui/widgets/page_stack.h"
 
 namespace lathe::ui {
 namespace {
@@ -91,8 +90,7 @@ MainWindow::~MainWindow() {
 void MainWindow::make_rail_and_pages() {
   rail_ = new Rail(theme_, this);
   addToolBar(Qt::LeftToolBarArea, rail_);
-  pages_ = new PageStack(this);
-  pages_->setObjectName(QStringLiteral("pages"));
+  pages_ = new PageArea(theme_, this);
   int number = 0;
   for (const PanelDescriptor* descriptor : panel_table()) {
     if (descriptor->area != PanelArea::page) continue;
@@ -106,7 +104,7 @@ void MainWindow::make_rail_and_pages() {
     panel->setAccessibleName(title);
     panel->setProperty("plane", QStringLiteral("page"));
     panel->setAttribute(Qt::WA_StyledBackground);
-    pages_->addWidget(panel);
+    pages_->add(panel);
     rail_->add_page(id, title, QLatin1String(descriptor->icon), action->toolTip());
   }
   RailItem* settings = rail_->add_tool(QStringLiteral("settings"), tr("Settings"), QStringLiteral("settings"),
@@ -211,10 +209,10 @@ void MainWindow::start(const std::string& path, const std::vector<std::pair<std:
 
 void MainWindow::show_page(const QString& id) {
   for (int i = 0; i < pages_->count(); ++i) {
-    if (pages_->widget(i)->objectName() != id) continue;
+    if (pages_->page(i)->objectName() != id) continue;
     pages_->setCurrentIndex(i);
     rail_->set_current(id);
-    static_cast<Panel*>(pages_->widget(i))->came_into_view();
+    pages_->page(i)->came_into_view();
     workbench_.settings().set("window/page", id.toStdString());
     docks_->show_for_page(id);
   }
@@ -222,7 +220,7 @@ void MainWindow::show_page(const QString& id) {
 }
 
 QString MainWindow::page() const {
-  return pages_->currentWidget() != nullptr ? pages_->currentWidget()->objectName() : QString();
+  return pages_->current_page() != nullptr ? pages_->current_page()->objectName() : QString();
 }
 
 void MainWindow::show_panel(const QString& id) {
@@ -261,7 +259,7 @@ void MainWindow::update_facts() {
 void MainWindow::update_title() {
   QStringList parts;
   if (bridge_.loaded()) parts.append(QString::fromStdString(bridge_.loaded()->name));
-  if (const QWidget* page = pages_ != nullptr ? pages_->currentWidget() : nullptr) {
+  if (const QWidget* page = pages_ != nullptr ? pages_->current_page() : nullptr) {
     parts.append(page->windowTitle().isEmpty() ? page->accessibleName() : page->windowTitle());
   }
   parts.append(QStringLiteral("Lathe"));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QMainWindow>
-#include <QStackedWidget>
 #include <QTimer>
 #include <memory>
 #include <string>
@@ -21,6 +20,7 @@
 #include "ui/panels/panel.h"
 #include "ui/shell/command_palette.h"
 #include "ui/shell/dock_layout.h"
+#include "ui/shell/page_area.h"
 #include "ui/shell/quit_question.h"
 #include "ui/shell/rail.h"
 #include "ui/shell/status_bar.h"
@@ -104,7 +104,7 @@ class MainWindow : public QMainWindow {
   Conversation conversation_;
   ReplyWriter writer_;
   PanelContext context_;
-  QStackedWidget* pages_ = nullptr;
+  PageArea* pages_ = nullptr;
   Rail* rail_ = nullptr;
   DockLayout* docks_ = nullptr;
   CommandPalette* palette_ = nullptr;
