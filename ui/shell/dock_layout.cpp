@@ -2,12 +2,12 @@
 #include "ui/shell/dock_layout.h"
 
 #include <QEvent>
-#include <QScrollArea>
 #include <QTabBar>
 #include <QVBoxLayout>
 
 #include "ui/shell/dock_strip.h"
 #include "ui/widgets/dock_title.h"
+#include "ui/widgets/fitted_area.h"
 
 namespace lathe::ui {
 namespace {
@@ -47,11 +47,8 @@ class DockBody final : public QWidget {
     line->addStretch(1);
     row_->hide();
     column->addWidget(row_);
-    scroll_ = new QScrollArea(this);
+    scroll_ = new FittedArea(panel, this);
     scroll_->setObjectName(QStringLiteral("dock"));
-    scroll_->setWidgetResizable(true);
-    scroll_->setFocusPolicy(Qt::NoFocus);  // the controls in the area take the focus
-    scroll_->setWidget(panel);
     column->addWidget(scroll_, 1);
     least_ = QSize(theme.px(kLeastDockWidth), theme.px(kLeastDockHeight));
   }
@@ -75,7 +72,7 @@ class DockBody final : public QWidget {
  private:
   QWidget* row_;
   QWidget* tools_;
-  QScrollArea* scroll_;
+  FittedArea* scroll_;
   QSize least_;
   bool takes_ = false, is_behind_ = false;
 };

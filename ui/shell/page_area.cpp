@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/shell/page_area.h"
 
-#include <QScrollArea>
+#include "ui/widgets/fitted_area.h"
 
 namespace lathe::ui {
 namespace {
@@ -15,18 +15,13 @@ PageArea::PageArea(const Theme& theme, QWidget* parent) : QStackedWidget(parent)
 }
 
 void PageArea::add(ui::Panel* page) {
-  auto* scroll = new QScrollArea(this);
-  scroll->setObjectName(QStringLiteral("page"));
-  scroll->setWidgetResizable(true);
-  scroll->setFocusPolicy(Qt::NoFocus);  // the controls in the page take the focus
-  scroll->setWidget(page);
-  addWidget(scroll);
+  auto* area = new FittedArea(page, this);
+  area->setObjectName(QStringLiteral("page"));
+  addWidget(area);
+  pages_.push_back(page);
 }
 
-ui::Panel* PageArea::page(int index) const {
-  const auto* scroll = static_cast<const QScrollArea*>(widget(index));
-  return scroll != nullptr ? static_cast<ui::Panel*>(scroll->widget()) : nullptr;
-}
+ui::Panel* PageArea::page(int index) const { return index >= 0 ? pages_.at(static_cast<std::size_t>(index)) : nullptr; }
 
 ui::Panel* PageArea::current_page() const { return page(currentIndex()); }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QStackedWidget>
+#include <vector>
 
 #include "ui/panels/panel.h"
 
@@ -21,6 +22,7 @@ class PageArea : public QStackedWidget {
 
  private:
   const Theme& theme_;
+  std::vector<ui::Panel*> pages_;
 };
 
 }  // namespace lathe::ui
