@@ -25,6 +25,8 @@ namespace lathe::app {
 struct WorkbenchOptions {
   std::string profile_dir;  ///< empty: XDG folders
   EngineLoader loader;      ///< empty: engine::load_engine
+  /// Checks loads before the running model is unloaded. Empty: engine::check_load, or nothing if `loader` is given.
+  EngineChecker checker;
   /// Lists the devices of the machine.
   std::function<std::vector<engine::DeviceInfo>()> devices = engine::list_devices;
   LogOptions log;

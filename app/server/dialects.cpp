@@ -57,6 +57,8 @@ engine::Result<EngineLease> lease_engine(const ServerContext& context) {
   const auto unavailable = [](std::string message) {
     return engine::fail(engine::ErrorCode::unavailable, std::move(message));
   };
+  if (status.n_finishing > 0)
+    return unavailable(fmt::format("the model finishes {} running requests before it is unloaded", status.n_finishing));
   if (status.state == ModelState::loading)
     return unavailable("the model is being loaded" + progress_of(status) + "; try again in a moment");
   if (status.state == ModelState::failed) return unavailable("the model could not be loaded; the server's log says why");

@@ -10,7 +10,7 @@ using engine::Json;
 std::vector<SettingDescriptor> make_table() {
   return {
       // ---- general
-      {"general/confirm_close", true, "Ask before closing while requests or a sweep are running."},
+      {"general/confirm_close", true, "Ask before running requests, a sweep or the server are ended."},
       {"general/load_at_start", true, "Load the last model (at the first start the bundled one) when the window opens."},
       // ---- appearance
       {"appearance/theme", "system", "Theme: system, light or dark."},

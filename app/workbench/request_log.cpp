@@ -77,7 +77,7 @@ class RingRequestLog final : public RequestLog {
   }
 
   std::uint64_t begin(RequestRecord record) override {
-    const std::uint64_t generation = slot_.status().generation;
+    const std::uint64_t number = slot_.status().n_engines;
     const std::lock_guard lock(mutex_);
     record.number = ++last_number_;
     if (record.unix_ms == 0) {
@@ -85,7 +85,7 @@ class RingRequestLog final : public RequestLog {
       record.unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
     }
     if (record.submitted_ns == 0) record.submitted_ns = Clock::now().time_since_epoch().count();
-    rows_.push_back({std::move(record), generation});
+    rows_.push_back({std::move(record), number});
     claim(rows_.back());
     if (rows_.size() > kKeptRecords) rows_.pop_front();
     ++revision_;
@@ -124,7 +124,7 @@ class RingRequestLog final : public RequestLog {
  private:
   struct Row {
     RequestRecord record;
-    std::uint64_t generation = 0;  ///< generation of the model that served it: every engine counts its requests from 1
+    std::uint64_t engine = 0;  ///< number of the engine that served it: every engine counts its requests from 1
   };
 
   static void apply(RequestRecord& record, const TokenEvent& event) {
@@ -154,7 +154,7 @@ class RingRequestLog final : public RequestLog {
 
   /// Adds to a new row the events that were fetched between the request's submission and the row's entry.
   void claim(Row& row) {
-    if (row.record.engine_id == 0 || row.generation != generation_) return;
+    if (row.record.engine_id == 0 || row.engine != engine_number_) return;
     std::erase_if(unclaimed_, [&](const SchedulerEvent& event) {
       if (event.request_id != row.record.engine_id) return false;
       append(row.record, event);
@@ -169,11 +169,11 @@ class RingRequestLog final : public RequestLog {
     const ModelStatus status = slot_.status();
     // An unload was requested after the lease was taken: its events would be assigned to the next model.
     if (status.state != ModelState::ready) return;
-    const std::uint64_t generation = status.generation;
+    const std::uint64_t number = status.n_engines;
     const std::lock_guard lock(mutex_);
     collected_ = Clock::now();
-    if (generation != generation_) {
-      generation_ = generation;
+    if (number != engine_number_) {
+      engine_number_ = number;
       cursor_ = 0;
       unclaimed_.clear();
     }
@@ -181,7 +181,7 @@ class RingRequestLog final : public RequestLog {
     if (events.empty()) return;
     std::unordered_map<std::uint64_t, RequestRecord*> by_id;
     for (Row& row : rows_) {
-      if (row.generation == generation && row.record.engine_id != 0) by_id[row.record.engine_id] = &row.record;
+      if (row.engine == number && row.record.engine_id != 0) by_id[row.record.engine_id] = &row.record;
     }
     for (const SchedulerEvent& event : events) {
       if (const auto found = by_id.find(event.request_id); found != by_id.end()) {
@@ -205,7 +205,7 @@ class RingRequestLog final : public RequestLog {
   mutable std::mutex mutex_;
   mutable std::deque<Row> rows_;
   mutable std::deque<SchedulerEvent> unclaimed_;
-  mutable std::uint64_t revision_ = 0, generation_ = 0, cursor_ = 0;
+  mutable std::uint64_t revision_ = 0, engine_number_ = 0, cursor_ = 0;
   mutable Clock::time_point collected_{};
   std::uint64_t last_number_ = 0;
 };

@@ -3,11 +3,13 @@
 
 #include <filesystem>
 
+#include "app/api/returned_memory.h"
 #include "app/library/standard_folders.h"
 #include "app/server/server.h"
 #include "app/workbench/cached_loader.h"
 #include "app/workbench/home_folder.h"
 #include "app/workbench/request_log.h"
+#include "engine/api/check_load.h"
 
 namespace lathe::app {
 namespace {
@@ -38,6 +40,10 @@ EngineLoader with_log(EngineLoader loader, Log& log) {
   };
 }
 
+Result<void> check_load(const engine::EngineOptions& options, const engine::LoadedModel& running) {
+  return engine::check_load(options, returned_bytes(running, options.device));
+}
+
 /// Tokens that the engine has computed since its model was loaded.
 std::uint64_t tokens_of(const ModelSlot& models) {
   const EngineLease lease = models.lease();
@@ -50,15 +56,15 @@ class OwningWorkbench final : public Workbench {
  public:
   using ListDevices = std::function<std::vector<engine::DeviceInfo>()>;
 
-  OwningWorkbench(Paths paths, EngineLoader loader, ListDevices list_devices, std::unique_ptr<Log> log,
-                  std::unique_ptr<Settings> settings, std::unique_ptr<History> history)
+  OwningWorkbench(Paths paths, EngineLoader loader, EngineChecker checker, ListDevices list_devices,
+                  std::unique_ptr<Log> log, std::unique_ptr<Settings> settings, std::unique_ptr<History> history)
       : paths_(std::move(paths)),
         list_devices_(std::move(list_devices)),
         log_(std::move(log)),
         settings_(std::move(settings)),
         history_(std::move(history)),
         library_(make_library(*settings_, paths_.resources, standard_model_folders(environment, environment("HOME")))),
-        models_(make_model_slot(loader)),
+        models_(make_model_slot(loader, std::move(checker))),
         requests_(make_request_log(*models_)),
         server_(make_server(*models_, *requests_, *log_)),
         sweeper_(make_sweeper(std::move(loader), (fs::path(paths_.data) / "sweeps").string(),
@@ -99,7 +105,10 @@ class OwningWorkbench final : public Workbench {
 
 Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
   Paths paths = make_paths(options.profile_dir);
-  if (options.loader == nullptr) options.loader = cached_loader(paths);
+  if (options.loader == nullptr) {
+    options.loader = cached_loader(paths);
+    if (options.checker == nullptr) options.checker = check_load;
+  }
   std::unique_ptr<Log> log = make_log(options.log);
   // The log must outlive the settings, whose destructor writes a last time.
   auto settings =
@@ -109,8 +118,9 @@ Result<std::unique_ptr<Workbench>> Workbench::create(WorkbenchOptions options) {
   }
   LATHE_TRY(auto history, open_history(options.keep_history ? (fs::path(paths.data) / "history.db").string() : ":memory:"));
   EngineLoader loader = with_log(std::move(options.loader), *log);
-  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(loader), std::move(options.devices), std::move(log),
-                                           std::move(settings), std::move(history));
+  return std::make_unique<OwningWorkbench>(std::move(paths), std::move(loader), std::move(options.checker),
+                                           std::move(options.devices), std::move(log), std::move(settings),
+                                           std::move(history));
 }
 
 std::string version() { return LATHE_VERSION; }

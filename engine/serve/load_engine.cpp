@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "engine/api/check_load.h"
 #include "engine/api/packed_cache.h"
 #include "engine/api/printable.h"
 #include "engine/api/text_template.h"
@@ -72,14 +73,10 @@ class EngineLoad {
     LATHE_TRY_VOID(load_embedder());
     ::malloc_trim(0);  // else memory that the allocator kept of an earlier model would be reused unmeasured
     memory_before_ = anonymous_bytes();
-    LATHE_TRY(OpenedModel model, open_model(options_.model, use_, options_.hf_overrides));
-    LATHE_TRY_VOID(model.config.has_classifier ? choose_labels(model) : choose_vectors(model));
+    LATHE_TRY(OpenedModel model, open_files());
     const std::int64_t bytes_total = bytes_to_read(model, options_);
     LATHE_TRY_VOID(report(LoadPhase::reading, 0, bytes_total));
-    if (!parts_.tokenizer) {
-      LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
-    }
-    LATHE_TRY(parts_.chat_template, open_chat_template(model));
+    LATHE_TRY_VOID(open_texts(model));
     const auto observe = [&](LoadPhase phase, std::int64_t bytes_done) {
       return report(phase, bytes_done, bytes_total).has_value();
     };
@@ -93,6 +90,16 @@ class EngineLoad {
     return make_engine_loop(std::move(parts_));
   }
 
+  /// Does what run() does before it allocates. Two models are checked each by itself, as if the other took no memory.
+  Result<void> check(std::int64_t returned_bytes) {
+    LATHE_TRY_VOID(validate(options_));
+    if (!options_.embedding_model.empty())
+      LATHE_TRY_VOID(EngineLoad(embedder_options(), observer_, folder_, ModelUse::embed).check(returned_bytes));
+    LATHE_TRY(const OpenedModel model, open_files());
+    LATHE_TRY_VOID(open_texts(model));
+    return check_runner(model, options_, returned_bytes);
+  }
+
  private:
   double seconds() const { return std::chrono::duration<double>(SteadyTime::now() - start_).count(); }
 
@@ -103,9 +110,21 @@ class EngineLoad {
     return {};
   }
 
-  /// Loads the model of the vectors. It comes first, so that the plan of the other one knows what memory is left.
-  Result<void> load_embedder() {
-    if (options_.embedding_model.empty()) return {};
+  Result<OpenedModel> open_files() {
+    LATHE_TRY(OpenedModel model, open_model(options_.model, use_, options_.hf_overrides));
+    LATHE_TRY_VOID(model.config.has_classifier ? choose_labels(model) : choose_vectors(model));
+    return model;
+  }
+
+  Result<void> open_texts(const OpenedModel& model) {
+    if (!parts_.tokenizer) {
+      LATHE_TRY(parts_.tokenizer, open_model_tokenizer(model));
+    }
+    LATHE_TRY(parts_.chat_template, open_chat_template(model));
+    return {};
+  }
+
+  EngineOptions embedder_options() const {
     EngineOptions options;
     options.model = options_.embedding_model;
     options.dtype = options_.dtype;
@@ -114,7 +133,13 @@ class EngineLoad {
     options.threads = options_.threads;
     options.max_queue = options_.max_queue;
     options.check_fit = options_.check_fit;
-    LATHE_TRY(parts_.embedder, EngineLoad(std::move(options), observer_, folder_, ModelUse::embed).run());
+    return options;
+  }
+
+  /// Loads the model of the vectors. It comes first, so that the plan of the other one knows what memory is left.
+  Result<void> load_embedder() {
+    if (options_.embedding_model.empty()) return {};
+    LATHE_TRY(parts_.embedder, EngineLoad(embedder_options(), observer_, folder_, ModelUse::embed).run());
     return {};
   }
 
@@ -305,11 +330,11 @@ class EngineLoad {
   std::vector<std::string> warnings_;
 };
 
-/// Catches all exceptions of libraries: none leaves a load.
-Result<std::unique_ptr<Engine>> guarded_load(const EngineOptions& options, const LoadObserver& observer,
-                                             const PackedCacheFolder& folder) {
+/// Catches all exceptions of libraries: none leaves a load or its check.
+template <class Function>
+auto guarded(const Function& load) -> decltype(load()) {
   try {
-    return EngineLoad(options, observer, folder, ModelUse::serve).run();
+    return load();
   } catch (const std::system_error& error) {
     return fail(ErrorCode::resource_exhausted,
                 fmt::format("the engine's thread could not be started: {}", error.code().message()), "threads");
@@ -347,11 +372,18 @@ Result<std::unique_ptr<Engine>> load_engine(const EngineOptions& options, const 
 
 Result<std::unique_ptr<Engine>> load_engine_cached(const EngineOptions& options, const LoadObserver& observer,
                                                    const PackedCacheFolder& folder) {
-  Result<std::unique_ptr<Engine>> engine = guarded_load(options, observer, folder);
+  Result<std::unique_ptr<Engine>> engine =
+      guarded([&] { return EngineLoad(options, observer, folder, ModelUse::serve).run(); });
   // After a failure the allocator keeps freed memory between live allocations (vocabularies, headers): 9 MiB for a model of
   // half a billion parameters.
   if (!engine) ::malloc_trim(0);
   return engine;
+}
+
+Result<void> check_load(const EngineOptions& options, std::int64_t returned_bytes) {
+  const LoadObserver nobody;
+  const PackedCacheFolder no_folder;
+  return guarded([&] { return EngineLoad(options, nobody, no_folder, ModelUse::serve).check(returned_bytes); });
 }
 
 }  // namespace lathe::engine

@@ -52,6 +52,25 @@ Result<std::string> smoothing_recipe(const OpenedModel& model, const Tokenizer* 
   return recipe;
 }
 
+/// A backend, and the plan of a load on it that passed its checks.
+struct PlannedRunner {
+  std::unique_ptr<kernels::Backend> backend;
+  std::optional<std::int64_t> free;  ///< bytes; none: unknown
+  MemoryPlan plan;
+};
+
+Result<PlannedRunner> plan_runner(const OpenedModel& model, const EngineOptions& options, std::int64_t returned_bytes) {
+  PlannedRunner planned;
+  LATHE_TRY(planned.backend, open_backend(backend_choice(options)));
+  planned.free = free_bytes_of(*planned.backend);
+  LATHE_TRY_VOID(finish_operations(*planned.backend, kLoadAdvice));  // a lost device reports no free memory
+  if (planned.free) *planned.free += returned_bytes;
+  LATHE_TRY(planned.plan, plan_memory(*planned.backend, model.config, model.plan.stored, options, planned.free));
+  LATHE_TRY_VOID(check_prompt_fits_step(options, planned.plan));
+  if (options.check_fit) LATHE_TRY_VOID(check_fit(*planned.backend, model.config, model.plan.stored, options, planned.plan));
+  return planned;
+}
+
 }  // namespace
 
 std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& options) {
@@ -75,13 +94,11 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
   LoadedRunner loaded;
   LoadPhase phase = LoadPhase::reading;  // until weights are made; the packed cache only hashes and reads
   const WeightObserver on_bytes = [&](std::int64_t bytes_done) { return !observe || observe(phase, bytes_done); };
-  LATHE_TRY(auto backend, open_backend(backend_choice(options)));
-  const std::optional<std::int64_t> free = free_bytes_of(*backend);
-  LATHE_TRY_VOID(finish_operations(*backend, kLoadAdvice));  // a lost device reports no free memory
-  LATHE_TRY(loaded.plan, plan_memory(*backend, model.config, model.plan.stored, options, free));
+  LATHE_TRY(PlannedRunner planned, plan_runner(model, options, 0));
+  std::unique_ptr<kernels::Backend> backend = std::move(planned.backend);
+  const std::optional<std::int64_t> free = planned.free;
+  loaded.plan = std::move(planned.plan);
   const MemoryPlan& plan = loaded.plan;
-  LATHE_TRY_VOID(check_prompt_fits_step(options, plan));
-  if (options.check_fit) LATHE_TRY_VOID(check_fit(*backend, model.config, model.plan.stored, options, plan));
   LATHE_TRY(Decoder decoder, Decoder::create(*backend, model.config, plan.weights, plan.limits.max_model_len));
   const auto make = [&](const WeightObserver& observer) -> Result<std::vector<std::string>> {
     phase = smooths(model, options) ? LoadPhase::calibrating : LoadPhase::converting;
@@ -106,6 +123,11 @@ Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* toke
     LATHE_TRY(loaded.division, size_device_cache(*loaded.runner, model.plan.stored, options, free.value_or(0), loaded.plan));
   }
   return loaded;
+}
+
+Result<void> check_runner(const OpenedModel& model, const EngineOptions& options, std::int64_t returned_bytes) {
+  LATHE_TRY_VOID(plan_runner(model, options, returned_bytes));
+  return {};
 }
 
 }  // namespace lathe::engine

@@ -35,6 +35,10 @@ std::int64_t bytes_to_read(const OpenedModel& model, const EngineOptions& option
 Result<LoadedRunner> load_runner(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const RunnerObserver& observe, const PackedCacheFolder& folder = {});
 
+/// Plans and checks as load_runner(), and allocates nothing. `returned_bytes`: memory that will be free in addition when the
+/// runner is loaded. Errors: as load_runner() before it allocates.
+Result<void> check_runner(const OpenedModel& model, const EngineOptions& options, std::int64_t returned_bytes);
+
 /// Finds the smoothing factors of the layers; empty if the options do not ask for smoothing. Errors: as calibrate().
 Result<Smoothing> find_smoothing(const OpenedModel& model, const Tokenizer* tokenizer, const EngineOptions& options,
                                  const std::function<bool(std::int64_t)>& observe);

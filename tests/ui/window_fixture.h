@@ -4,6 +4,7 @@
 
 #include <QAbstractButton>
 #include <QPlainTextEdit>
+#include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
 #include <atomic>
@@ -42,7 +43,10 @@ class WindowFixture {
     return wait_ready() && engine() != nullptr;
   }
   bool wait_ready() {
-    return QTest::qWaitFor([this] { return window->bridge().model_status().state == app::ModelState::ready; }, 30000);
+    const auto is_ready = [this] {
+      return window->bridge().model_status().state == app::ModelState::ready && !window->bridge().is_loading();
+    };
+    return QTest::qWaitFor(is_ready, 30000);
   }
   void begin_load(const std::string& path = "/nowhere/fake-model") {
     window->context().load.choose(path);
@@ -91,9 +95,16 @@ class WindowFixture {
     workbench = std::move(*made);
     // Tests run side by side: nobody takes the port that users have.
     if (workbench->settings().get("server/port") == 8000) workbench->settings().set("server/port", 0);
+    QWidget probe;
+    const QSettings state(QString::fromStdString(workbench->paths().config) + "/window.ini", QSettings::IniFormat);
+    const bool is_first = !probe.restoreGeometry(state.value("window/geometry").toByteArray());
     theme = std::make_unique<ui::Theme>();
     window = std::make_unique<ui::MainWindow>(*workbench, *theme);
     window->set_ask_before_closing(false);
+    if (is_first) {  // the screen without a display is smaller than the designed window
+      window->setWindowState(Qt::WindowNoState);
+      window->resize(theme->px(1440), theme->px(900));
+    }
     window->show();
   }
 

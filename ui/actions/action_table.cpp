@@ -60,7 +60,8 @@ constexpr ActionDescriptor kTable[] = {
      QT_TRANSLATE_NOOP("Actions", "Restore the layout of the first start"), {}, false, true},
     // Model
     {"model.load", QT_TRANSLATE_NOOP("Actions", "&Load with shown settings"), model, "model", "Ctrl+L",
-     QT_TRANSLATE_NOOP("Actions", "Load or reload the chosen model with the settings of the Model dock"), Fact::not_loading},
+     QT_TRANSLATE_NOOP("Actions", "Load or reload the chosen model with the settings of the Model dock"),
+     Fact::not_loading | Fact::can_load},
     {"model.cancel", QT_TRANSLATE_NOOP("Actions", "&Cancel loading"), model, "close", "",
      QT_TRANSLATE_NOOP("Actions", "Stop loading and free the memory"), Fact::loading},
     {"model.unload", QT_TRANSLATE_NOOP("Actions", "&Unload"), model, "eject", "Ctrl+Shift+L",

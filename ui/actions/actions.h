@@ -27,6 +27,7 @@ enum class Fact : unsigned {
   model_or_failed = 256,   ///< there is a model to unload or a failed load to try again
   changed_settings = 512,  ///< the Model dock has settings that are not yet applied
   can_chat = 1024,         ///< a model is ready and has a chat template
+  can_load = 2048,         ///< the chosen model is not known to be unusable
 };
 Q_DECLARE_FLAGS(Facts, Fact)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Facts)

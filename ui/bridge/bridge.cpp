@@ -13,7 +13,8 @@ constexpr std::int64_t kRateWindowNs = 1'000'000'000;
 
 bool same(const app::ModelStatus& a, const app::ModelStatus& b) {
   return a.generation == b.generation && a.state == b.state && a.progress.phase == b.progress.phase &&
-         a.progress.bytes_done == b.progress.bytes_done && a.path == b.path && a.error.has_value() == b.error.has_value();
+         a.progress.bytes_done == b.progress.bytes_done && a.path == b.path && a.error.has_value() == b.error.has_value() &&
+         a.next == b.next && a.n_finishing == b.n_finishing;
 }
 
 bool same(const app::ServerStatus& a, const app::ServerStatus& b) {

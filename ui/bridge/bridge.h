@@ -46,6 +46,10 @@ class Bridge : public QObject {
   const app::ModelStatus& model_status() const { return model_status_; }
   /// The loaded model; none while no model is loaded.
   const std::optional<engine::LoadedModel>& loaded() const { return loaded_; }
+  /// True while a model is loaded, checked before its load, or waited for before it is unloaded.
+  bool is_loading() const { return model_status_.state == app::ModelState::loading || !model_status_.next.empty(); }
+  /// Requests of the loaded model that run or wait.
+  int n_requests() const { return snapshot_ ? snapshot_->n_running + snapshot_->n_waiting : n_streams(); }
   /// True if a model is ready and its checkpoint has a chat template.
   bool can_chat() const { return model_status_.state == app::ModelState::ready && !lacks_template(); }
   bool lacks_template() const { return loaded_ && !loaded_->info.has_chat_template; }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/dialogs/settings_dialog.h"
 
+#include <QDesktopServices>
 #include <QFileDialog>
 #include <QHBoxLayout>
 
 #include "ui/widgets/controls.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
 #include "ui/widgets/switch.h"
 
@@ -45,10 +47,11 @@ SettingsDialog::SettingsDialog(QWidget* parent, const PanelContext& context) : Q
   add_appearance(*column);
   add_switches(*column);
   add_folders(*column);
+  add_data(*column);
   QPushButton* close = make_button(theme, QStringLiteral("settings.close"), tr("Close"), this);
   connect(close, &QPushButton::clicked, this, &QDialog::accept);
   column->addWidget(close, 0, Qt::AlignRight);
-  resize(theme.px(520), theme.px(540));
+  resize(theme.px(520), theme.px(600));
 }
 
 void SettingsDialog::add_appearance(QVBoxLayout& column) {
@@ -82,7 +85,7 @@ void SettingsDialog::add_switches(QVBoxLayout& column) {
   add_switch(column, "chat/enter_sends", tr("Enter sends, Shift+Enter starts a new line"));
   add_switch(column, "chat/render_markdown", tr("Show replies formatted"));
   add_switch(column, "general/load_at_start", tr("Load the last model when Lathe opens"));
-  add_switch(column, "general/confirm_close", tr("Ask before closing while requests or a sweep are running"));
+  add_switch(column, "general/confirm_close", tr("Ask before running requests, a sweep or the server are ended"));
 }
 
 Switch* SettingsDialog::add_switch(QVBoxLayout& column, const char* key, const QString& words) {
@@ -160,6 +163,25 @@ void SettingsDialog::keep_folders(const QStringList& folders) {
   context_.workbench.settings().set("library/folders", value);
   fill_folders();
   Q_EMIT context_.navigator.folders_changed();
+}
+
+void SettingsDialog::add_data(QVBoxLayout& column) {
+  const Theme& theme = context_.theme;
+  column.addSpacing(theme.px(10));
+  column.addWidget(
+      make_label(theme, QStringLiteral("settings.data.title"), tr("Your data"), this, 14, QFont::DemiBold, TextTone::text));
+  const QString folder = QString::fromStdString(context_.workbench.paths().data);
+  auto* row = new QHBoxLayout;
+  auto* path = new ElidedLabel(theme, QStringLiteral("settings.data"), this, 12);
+  path->setText(tr("Chats, requests and sweeps are in %1").arg(folder));
+  QPushButton* open =
+      make_button(theme, QStringLiteral("settings.data.open"), tr("Open the folder"), this, ButtonLook::plain, true);
+  connect(open, &QPushButton::clicked, this, [folder] { QDesktopServices::openUrl(QUrl::fromLocalFile(folder)); });
+  row->addWidget(path, 1);
+  row->addWidget(open);
+  column.addLayout(row);
+  column.addWidget(make_label(theme, QStringLiteral("settings.data.privacy"),
+                              tr("Lathe sends nothing anywhere unless you start the server or open a link."), this, 12));
 }
 
 void SettingsDialog::fill_folders() {

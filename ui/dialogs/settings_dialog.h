@@ -22,6 +22,7 @@ class SettingsDialog : public QDialog {
   SettingsDialog(QWidget* parent, const PanelContext& context);
   void add_appearance(QVBoxLayout& column);
   void add_switches(QVBoxLayout& column);
+  void add_data(QVBoxLayout& column);
   void add_folders(QVBoxLayout& column);
   Switch* add_switch(QVBoxLayout& column, const char* key, const QString& words);
   void apply_theme();

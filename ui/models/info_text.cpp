@@ -54,7 +54,7 @@ InfoRows info_rows(const engine::ModelInfo& info) {
   rows.emplace_back(translated_info("Hidden"),
                     translated_info("%1, MLP %2").arg(info_number(info.hidden_size), info_number(info.intermediate_size)));
   rows.emplace_back(translated_info("Heads"),
-                    translated_info("%1 of %2, %3 for keys and values")
+                    translated_info("%1 of %2 dimensions, %3 for keys and values")
                         .arg(info_number(info.n_heads), info_number(info.head_dim), info_number(info.n_kv_heads)));
   rows.emplace_back(translated_info("Context"), translated_info("%1 tokens").arg(info_number(info.max_position_embeddings)));
   rows.emplace_back(translated_info("RoPE"), rope_of(info));

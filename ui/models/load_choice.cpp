@@ -3,7 +3,7 @@
 
 #include <QCryptographicHash>
 #include <QFileInfo>
-#include <algorithm>
+#include "app/api/returned_memory.h"
 
 namespace lathe::ui {
 namespace {
@@ -35,11 +35,20 @@ LoadChoice::LoadChoice(app::Workbench& workbench, Bridge& bridge, Background& ba
   connect(&debounce_, &QTimer::timeout, this, &LoadChoice::follow_options);
   connect(&bridge, &Bridge::model_changed, this, [this] {
     const app::ModelStatus& status = bridge_.model_status();
+    remember_loaded();
     // An argument of the program or a request to the server may have loaded a model.
     if (path().empty() && !status.path.empty()) return choose(status.path);
-    if (status.state != app::ModelState::loading) debounce_.start();
+    if (!bridge_.is_loading()) debounce_.start();
     Q_EMIT changed();
   });
+}
+
+/// Remembers the loaded model for the list and for the next start: a model that failed to load is not opened again.
+void LoadChoice::remember_loaded() {
+  const app::ModelStatus& status = bridge_.model_status();
+  if (status.state != app::ModelState::ready || status.n_engines == remembered_) return;
+  remembered_ = status.n_engines;
+  workbench_.library().opened(status.path);
 }
 
 void LoadChoice::clear() {
@@ -57,6 +66,17 @@ void LoadChoice::choose(const std::string& path) {
   clear();
   options_.model = file.isFile() && !engine::is_gguf_file(path) ? file.absolutePath().toStdString() : path;
   restore_saved();
+  inspect();
+  Q_EMIT changed();
+  Q_EMIT fit_changed();
+}
+
+void LoadChoice::look_again() {
+  info_.reset();
+  info_error_.reset();
+  fit_.reset();
+  fit_error_.reset();
+  fixes_.clear();
   inspect();
   Q_EMIT changed();
   Q_EMIT fit_changed();
@@ -143,14 +163,12 @@ QStringList LoadChoice::changed_options() const {
   return names;
 }
 
-engine::Result<void> LoadChoice::load(bool check_fit) {
+engine::Result<void> LoadChoice::load(bool check_fit, app::Ending ending) {
   if (path().empty()) return engine::fail(engine::ErrorCode::invalid_argument, "Choose a model first.", "model");
   LATHE_TRY_VOID(engine::validate(options_));
   EngineOptions options = options_;
   options.check_fit = check_fit;
-  LATHE_TRY_VOID(workbench_.models().load(options));
-  workbench_.library().opened(path());
-  workbench_.settings().set("library/last_model", path());
+  LATHE_TRY_VOID(workbench_.models().load(options, ending));
   bridge_.refresh();
   return {};
 }
@@ -184,16 +202,8 @@ void LoadChoice::inspect() {
       });
 }
 
-/// Returns at most the size of the buffers, and at most what this process has grown since before the load, because the
-/// unfilled part of a KV cache takes no physical memory. Rounded, so that the little memory that a chat takes does not
-/// change the estimate.
 std::int64_t LoadChoice::returned_bytes() const {
-  constexpr std::int64_t kStep = 16 << 20;
-  if (!bridge_.loaded() || !engine::is_same_device(bridge_.loaded()->options.device, options_.device)) return 0;
-  const std::optional<engine::MeasuredMemory>& measured = bridge_.loaded()->measured;
-  const std::int64_t buffers = bridge_.loaded()->memory.total();
-  const std::optional<std::int64_t> now = measured ? engine::process_memory_bytes() : std::nullopt;
-  return now ? std::clamp<std::int64_t>((*now - measured->before) / kStep * kStep, 0, buffers) : buffers;
+  return bridge_.loaded() ? app::returned_bytes(*bridge_.loaded(), options_.device) : 0;
 }
 
 std::optional<MeasuredFit> LoadChoice::measured() const {

@@ -32,6 +32,8 @@ class LoadChoice : public QObject {
   const std::string& path() const { return options_.model; }
   /// Takes a folder (or a file in it) or a GGUF file as the model to load next, with the options saved for it.
   void choose(const std::string& path);
+  /// Reads the chosen model's files again: they may have been repaired.
+  void look_again();
   void forget();  ///< returns to the list of sources
   /// Shows the reason why `name` cannot be chosen.
   void refuse(const std::string& name, engine::Error why);
@@ -62,13 +64,18 @@ class LoadChoice : public QObject {
 
   /// Loads the chosen model. `check_fit` false: for this load, even if it does not seem to fit. Errors: those that are known
   /// before the load begins; later ones show in the model's status.
-  engine::Result<void> load(bool check_fit = true);
+  engine::Result<void> load(bool check_fit = true, app::Ending ending = app::Ending::cut);
+  /// True if a load of the chosen model is known to be refused: its files cannot be used, or its options contradict each
+  /// other.
+  bool is_unusable() const { return info_error_ || fit_error_; }
+  bool wont_fit() const { return fit_ && fit_->verdict == engine::FitVerdict::wont_fit; }
 
  Q_SIGNALS:
   void changed();  ///< path, options or info
   void fit_changed();
 
  private:
+  void remember_loaded();
   void clear();
   void restore_saved();
   void keep();
@@ -86,6 +93,7 @@ class LoadChoice : public QObject {
   std::vector<engine::FitFix> fixes_;
   std::string inspected_tokenizer_;  ///< the option with which info_ was read
   QTimer debounce_;
+  std::uint64_t remembered_ = 0;  ///< number of the engine whose model is the last one
   std::uint64_t inspection_ = 0, estimation_ = 0;
 };
 

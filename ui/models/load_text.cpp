@@ -161,6 +161,14 @@ int load_percent(const engine::LoadProgress& progress) {
   return static_cast<int>(std::clamp(share, 0.0, 1.0) * 100);
 }
 
+QString load_state_text(const app::ModelStatus& status) {
+  if (!status.next.empty()) return translated_load("Checking files and memory");
+  if (status.n_finishing > 0)
+    return translated_load("Waiting for %1")
+        .arg(counted(static_cast<quint64>(status.n_finishing), translated_load("request"), translated_load("requests")));
+  return load_speed_text(status.progress);
+}
+
 QString load_speed_text(const engine::LoadProgress& progress) {
   if (progress.bytes_total <= 0) return translated_load("Reading headers");
   const Unit& unit = unit_of(static_cast<double>(progress.bytes_total));

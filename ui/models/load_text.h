@@ -4,6 +4,7 @@
 
 #include <QString>
 
+#include "app/api/model_slot.h"
 #include "engine/api/checkpoint.h"
 #include "engine/api/engine.h"
 #include "engine/api/fit_fixes.h"
@@ -38,6 +39,8 @@ QString family_text(const std::string& architecture);
 QString fix_text(const engine::FitFix& fix);
 
 int load_percent(const engine::LoadProgress& progress);
+/// "Checking files and memory", "Waiting for 4 requests", or load_speed_text().
+QString load_state_text(const app::ModelStatus& status);
 /// "29.6 of 47.0 MiB, 212 MiB/s, under 1 s left"
 QString load_speed_text(const engine::LoadProgress& progress);
 

@@ -7,10 +7,12 @@
 
 #include "ui/shell/dock_strip.h"
 #include "ui/widgets/dock_title.h"
+#include "ui/widgets/fitted_area.h"
 
 namespace lathe::ui {
 namespace {
 
+constexpr int kLeastDockWidth = 120, kLeastDockHeight = 60;
 constexpr int kLeftWidth = 304, kRightWidth = 300, kStateVersion = 1;
 
 /// Size of a bottom dock in the layout Serving at 1440 x 900.
@@ -20,7 +22,17 @@ struct BottomSize {
 };
 constexpr BottomSize kBottomSizes[] = {{"requests", 1326, 264}, {"monitor", 864, 233}, {"kv", 462, 233}};
 
-/// Holds the panel, and above it the title tools while the dock's tab replaces its title bar.
+/// Page and its preset; the other pages have "chat".
+struct PagePreset {
+  const char* page;
+  const char* preset;
+};
+constexpr PagePreset kPagePresets[] = {{"serve", "serving"}, {"bench", "benchmark"}};
+
+QString page_key(const QString& page) { return QStringLiteral("docks/%1").arg(page); }
+
+/// Holds the panel, and above it the title tools while the dock's tab replaces its title bar. A dock may be smaller than its
+/// panel, which then scrolls: Qt would let docks overlap that are too large for the window.
 class DockBody final : public QWidget {
  public:
   DockBody(const Theme& theme, QWidget* panel, QWidget* tools, QWidget* parent) : QWidget(parent), tools_(tools) {
@@ -35,10 +47,22 @@ class DockBody final : public QWidget {
     line->addStretch(1);
     row_->hide();
     column->addWidget(row_);
-    column->addWidget(panel, 1);
+    scroll_ = new FittedArea(panel, this);
+    scroll_->setObjectName(QStringLiteral("dock"));
+    column->addWidget(scroll_, 1);
+    least_ = QSize(theme.px(kLeastDockWidth), theme.px(kLeastDockHeight));
+  }
+  QSize minimumSizeHint() const override { return least_; }
+  QSize sizeHint() const override { return QWidget::sizeHint().expandedTo(least_); }
+  /// Hides the contents while the dock is behind a tab. This widget itself stays: a dock takes its size from it.
+  void set_behind(bool behind) {
+    is_behind_ = behind;
+    scroll_->setVisible(!behind);
+    row_->setVisible(takes_ && !behind);
   }
   void take_tools(bool take) {
-    row_->setVisible(take && tools_ != nullptr);
+    takes_ = take && tools_ != nullptr;
+    row_->setVisible(takes_ && !is_behind_);
     if (take && tools_ != nullptr) {
       row_->layout()->addWidget(tools_);
       tools_->show();
@@ -48,6 +72,9 @@ class DockBody final : public QWidget {
  private:
   QWidget* row_;
   QWidget* tools_;
+  FittedArea* scroll_;
+  QSize least_;
+  bool takes_ = false, is_behind_ = false;
 };
 
 }  // namespace
@@ -64,6 +91,7 @@ DockLayout::DockLayout(QMainWindow& window, const PanelContext& context)
   make_strip();
   place_docks();
   apply_preset(QStringLiteral("chat"));
+  update_bodies();
 }
 
 void DockLayout::make_dock(const PanelDescriptor& descriptor) {
@@ -80,8 +108,11 @@ void DockLayout::make_dock(const PanelDescriptor& descriptor) {
   dock->setWidget(new DockBody(context_.theme, panel, tools, dock));
   entries_.push_back({&descriptor, dock, panel});
   connect(title, &DockTitle::maximise_asked, this, [this, dock] { toggle_maximised(dock); });
-  connect(dock, &QDockWidget::visibilityChanged, this, [this, panel](bool visible) {
-    if (visible) QMetaObject::invokeMethod(panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
+  connect(dock, &QDockWidget::visibilityChanged, this, [this, panel, dock](bool visible) {
+    if (visible) static_cast<DockBody*>(dock->widget())->set_behind(false);
+    if (visible)
+      QMetaObject::invokeMethod(
+          panel, [panel] { panel->came_into_view(); }, Qt::QueuedConnection);
     update_titles();
     Q_EMIT changed();
   });
@@ -173,6 +204,7 @@ void DockLayout::place_docks() {
 
 void DockLayout::apply_preset(const QString& name) {
   maximised_ = nullptr;
+  arranged_ = page_;
   const bool everything = name == QLatin1String("everything"), serving = name == QLatin1String("serving"),
              benchmark = name == QLatin1String("benchmark");
   for (const DockEntry& entry : entries_) {
@@ -218,7 +250,51 @@ bool DockLayout::restore(const QByteArray& state) {
   return restored;
 }
 
-QByteArray DockLayout::saved() const { return maximised_ != nullptr ? before_maximised_ : window_.saveState(kStateVersion); }
+std::vector<DockLayout::Floating> DockLayout::floating() const {
+  std::vector<Floating> found;
+  for (const DockEntry& entry : entries_)
+    if (entry.dock->isFloating() && entry.dock->isVisible()) found.push_back({entry.dock, entry.dock->geometry()});
+  return found;
+}
+
+void DockLayout::keep() {
+  if (page_.isEmpty() || narrow_ || arranged_ != page_) return;
+  context_.state.set(page_key(page_), maximised_ != nullptr ? before_maximised_ : window_.saveState(kStateVersion));
+}
+
+void DockLayout::forget_pages() {
+  for (const PanelDescriptor* descriptor : panel_table())
+    if (descriptor->area == PanelArea::page) context_.state.set(page_key(QLatin1String(descriptor->id)), QByteArray());
+  arranged_.clear();
+}
+
+void DockLayout::show_for_page(const QString& page) {
+  if (page == page_ && arranged_ == page_) return;
+  if (maximised_ != nullptr) toggle_maximised(nullptr);
+  keep();
+  page_ = page;
+  if (!narrow_) arrange();
+}
+
+/// Opens the docks of the page that is shown.
+void DockLayout::arrange() {
+  arranged_ = page_;
+  const std::vector<Floating> floats = floating();
+  QByteArray state = context_.state.get(page_key(page_)).toByteArray();
+  // Versions before kept one layout for all pages.
+  if (state.isEmpty() && page_ == QLatin1String("chat"))
+    state = context_.state.get(QStringLiteral("window/docks")).toByteArray();
+  if (state.isEmpty() || !restore(state)) {
+    const auto* found = std::find_if(std::begin(kPagePresets), std::end(kPagePresets),
+                                     [this](const PagePreset& row) { return page_ == QLatin1String(row.page); });
+    apply_preset(QLatin1String(found != std::end(kPagePresets) ? found->preset : "chat"));
+  }
+  for (const Floating& one : floats) {
+    one.dock->setFloating(true);
+    one.dock->setGeometry(one.geometry);
+    one.dock->show();
+  }
+}
 
 bool DockLayout::area_visible(PanelArea area) const {
   for (const DockEntry& entry : entries_)
@@ -245,6 +321,7 @@ void DockLayout::set_area_visible(PanelArea area, bool visible) {
 
 void DockLayout::set_narrow(bool narrow) {
   if (narrow_ == narrow) return;
+  if (narrow) keep();
   narrow_ = narrow;
   if (narrow) {
     left_before_narrow_ = area_visible(PanelArea::left);
@@ -254,6 +331,7 @@ void DockLayout::set_narrow(bool narrow) {
     return;
   }
   strip_->hide();
+  if (arranged_ != page_) return arrange();
   if (left_before_narrow_) set_area_visible(PanelArea::left, true);
   if (right_before_narrow_ && !area_visible(PanelArea::right)) set_area_visible(PanelArea::right, true);
 }
@@ -280,7 +358,8 @@ void DockLayout::toggle_maximised(QDockWidget* dock) {
 
 bool DockLayout::eventFilter(QObject* object, QEvent* event) {
   // Qt makes and removes the tab bars of docks by itself.
-  if (event->type() == QEvent::ChildAdded || event->type() == QEvent::LayoutRequest) update_titles();
+  const QEvent::Type type = event->type();
+  if (type == QEvent::ChildAdded || type == QEvent::LayoutRequest || type == QEvent::Show) update_titles();
   return QObject::eventFilter(object, event);
 }
 
@@ -299,8 +378,18 @@ void DockLayout::update_titles() {
           static_cast<DockBody*>(entry.dock->widget())->take_tools(tabbed);
         }
         update_tab_bars();
+        update_bodies();
       },
       Qt::QueuedConnection);
+}
+
+/// Hides the contents of docks behind a tab. Qt moves such docks out of the window, where they would still take the focus.
+void DockLayout::update_bodies() {
+  for (const DockEntry& entry : entries_) {
+    const QRect place = entry.dock->geometry();
+    const bool is_behind = !entry.dock->isFloating() && entry.dock->isVisible() && (place.right() < 0 || place.bottom() < 0);
+    static_cast<DockBody*>(entry.dock->widget())->set_behind(is_behind);
+  }
 }
 
 void DockLayout::update_tab_bars() {

@@ -32,8 +32,14 @@ class DockLayout : public QObject {
 
   /// Applies "chat", "serving", "benchmark" or "everything": which docks are open, and where.
   void apply_preset(const QString& name);
-  bool restore(const QByteArray& state);
-  QByteArray saved() const;
+  /// Remembers the docks of the page before, and arranges those of `page` as they were last, at first by its preset. Docks
+  /// that float stay. In narrow windows the docks stay as they are until the window is wide.
+  void show_for_page(const QString& page);
+  const QString& page() const { return page_; }
+  /// Saves the docks of the page that is shown, unless the window is narrow.
+  void keep();
+  /// Forgets the docks of all pages.
+  void forget_pages();
 
   bool area_visible(PanelArea area) const;
   void set_area_visible(PanelArea area, bool visible);
@@ -52,6 +58,15 @@ class DockLayout : public QObject {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  /// A dock that floats, and where.
+  struct Floating {
+    QDockWidget* dock = nullptr;
+    QRect geometry;
+  };
+  std::vector<Floating> floating() const;
+  void arrange();
+  bool restore(const QByteArray& state);
+  void update_bodies();
   void make_dock(const PanelDescriptor& descriptor);
   void make_strip();
   void place_docks();
@@ -69,6 +84,7 @@ class DockLayout : public QObject {
   bool left_before_narrow_ = true, right_before_narrow_ = true;
   QDockWidget* maximised_ = nullptr;
   QByteArray before_maximised_;
+  QString page_, arranged_;  ///< the page that is shown; the page whose docks are open
 };
 
 }  // namespace lathe::ui

@@ -9,8 +9,10 @@
 
 #include "app/api/command_line.h"
 #include "app/api/end_watch.h"
+#include "app/api/paths.h"
 #include "app/api/workbench.h"
 #include "ui/shell/display.h"
+#include "ui/shell/first_window.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/quit_signals.h"
 
@@ -36,7 +38,7 @@ std::vector<std::string> without_qt_options(const std::vector<std::string>& argu
 }
 
 int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSignals& quit_signals,
-               const app::WindowArguments& given, app::EndWatch& end_watch) {
+               const app::WindowArguments& given, ui::FirstWindow& first, app::EndWatch& end_watch) {
   ui::Theme theme;
   const engine::Json name = workbench.settings().get("appearance/theme");
   const engine::Json strong = workbench.settings().get("appearance/strong_outlines");
@@ -44,6 +46,8 @@ int run_window(QApplication& application, app::Workbench& workbench, ui::QuitSig
                strong.is_boolean() && strong.get<bool>());
   ui::MainWindow window(workbench, theme);
   QObject::connect(&quit_signals, &ui::QuitSignals::asked, &window, &ui::MainWindow::close_without_asking);
+  QObject::connect(&first, &ui::FirstWindow::asked, &window,
+                   [&window](const ui::OpenRequest& request) { window.open(request.model, request.options); });
   quit_signals.watch();
   window.show();
   window.start(given.model, given.options);
@@ -76,6 +80,13 @@ int main(int argc, char** argv) {
   QApplication::setApplicationDisplayName(QStringLiteral("Lathe"));
   QApplication::setApplicationVersion(QString::fromStdString(app::version()));
   QGuiApplication::setDesktopFileName(QStringLiteral("lathe"));
+  ui::FirstWindow first(app::make_paths(given.profile_dir).data);
+  if (!first.claim()) {
+    const engine::Result<void> taken = first.hand_over({given.model, given.options});
+    if (taken) return app::kExitDone;
+    std::fprintf(stderr, "lathe: %s\n", taken.error().message.c_str());
+    return app::kExitFailed;
+  }
   app::WorkbenchOptions options;
   options.profile_dir = given.profile_dir;
   options.log_name = "window";
@@ -84,5 +95,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "lathe: %s\n", workbench.error().message.c_str());
     return app::kExitFailed;
   }
-  return run_window(application, **workbench, quit_signals, given, end_watch);
+  return run_window(application, **workbench, quit_signals, given, first, end_watch);
 }

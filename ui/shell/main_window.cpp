@@ -7,24 +7,23 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QPainter>
-#include <QPushButton>
+#include <QScreen>
 
 #include "ui/dialogs/about.h"
 #include "ui/dialogs/settings_dialog.h"
 #include "ui/dialogs/shortcuts.h"
-#include "ui/models/counted.h"
 #include "ui/shell/corner.h"
 #include "ui/shell/file_drop.h"
 #include "ui/shell/menus.h"
 #include "ui/shell/screens.h"
-#include "ui/widgets/page_stack.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kNarrowBelow = 1180;
+constexpr int kLeastWidth = 760, kLeastHeight = 520;
+constexpr int kDesignedWidth = 1440, kDesignedHeight = 900;
 constexpr int kMessageMs = 10'000;
 constexpr int kKeepGeometryAfterMs = 400;  // a kill loses at most this much of the changed geometry
 
@@ -35,28 +34,9 @@ std::string model_of(const QString& path) {
   return (is_part ? file.absolutePath() : path).toStdString();
 }
 
-/// Text about the work that closing would cut off: "3 requests and a sweep at 14 of 40 cells are still running."; empty:
-/// none.
-QString busy_text(int n_requests, const app::SweepStatus& sweep) {
-  QStringList busy;
-  if (n_requests > 0)
-    busy << counted(static_cast<quint64>(n_requests), MainWindow::tr("request"), MainWindow::tr("requests"));
-  if (sweep.runs())
-    busy << MainWindow::tr("a sweep at %1 of %2 cells").arg(sweep.progress.cells_done).arg(sweep.progress.cells_total);
-  if (busy.isEmpty()) return {};
-  QString words = busy.join(MainWindow::tr(" and "));
-  words[0] = words[0].toUpper();
-  return busy.size() == 1 && n_requests <= 1 ? MainWindow::tr("%1 is still running.").arg(words)
-                                             : MainWindow::tr("%1 are still running.").arg(words);
-}
-
-/// Text about the part of the unfinished work that is saved.
-QString kept_text(int n_requests, const app::SweepStatus& sweep) {
-  QStringList words;
-  if (n_requests > 0) words << MainWindow::tr("The text so far is kept in its chat and marked as stopped.");
-  if (sweep.runs())
-    words << MainWindow::tr("The results of the sweep are kept; the Bench page offers to continue it at the next start.");
-  return words.join(QLatin1Char(' '));
+QString address_text(const app::ServerStatus& server) {
+  if (server.state != app::ServerState::running) return {};
+  return QStringLiteral("%1:%2").arg(QString::fromStdString(server.host)).arg(server.port);
 }
 
 }  // namespace
@@ -75,8 +55,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
                state_,    sampling_, load_,       conversation_, writer_} {
   setObjectName(QStringLiteral("main_window"));
   connect_drops();
-  setMinimumSize(theme.px(760), theme.px(520));
-  resize(theme.px(1440), theme.px(900));
+  setMinimumSize(theme.px(kLeastWidth), theme.px(kLeastHeight));
   connect_actions();
   make_rail_and_pages();
   docks_ = new DockLayout(*this, context_);
@@ -111,8 +90,7 @@ MainWindow::~MainWindow() {
 void MainWindow::make_rail_and_pages() {
   rail_ = new Rail(theme_, this);
   addToolBar(Qt::LeftToolBarArea, rail_);
-  pages_ = new PageStack(this);
-  pages_->setObjectName(QStringLiteral("pages"));
+  pages_ = new PageArea(theme_, this);
   int number = 0;
   for (const PanelDescriptor* descriptor : panel_table()) {
     if (descriptor->area != PanelArea::page) continue;
@@ -126,7 +104,7 @@ void MainWindow::make_rail_and_pages() {
     panel->setAccessibleName(title);
     panel->setProperty("plane", QStringLiteral("page"));
     panel->setAttribute(Qt::WA_StyledBackground);
-    pages_->addWidget(panel);
+    pages_->add(panel);
     rail_->add_page(id, title, QLatin1String(descriptor->icon), action->toolTip());
   }
   RailItem* settings = rail_->add_tool(QStringLiteral("settings"), tr("Settings"), QStringLiteral("settings"),
@@ -169,8 +147,10 @@ void MainWindow::connect_actions() {
   connect(&bridge_, &Bridge::streams_changed, this, &MainWindow::update_facts);
   connect(&bridge_, &Bridge::server_changed, this, &MainWindow::update_facts);
   connect(&bridge_, &Bridge::server_changed, this, &MainWindow::update_rail_dots);
+  connect(&bridge_, &Bridge::model_changed, this, &MainWindow::update_rail_dots);
   connect(&theme_, &Theme::changed, this, &MainWindow::update_rail_dots);
   connect(&load_, &LoadChoice::changed, this, &MainWindow::update_facts);
+  connect(&load_, &LoadChoice::fit_changed, this, &MainWindow::update_facts);
   connect(&bridge_, &Bridge::model_changed, this, [this] {
     if (bridge_.loaded()) sampling_.set_recommended(bridge_.loaded()->default_sampling);
   });
@@ -229,17 +209,18 @@ void MainWindow::start(const std::string& path, const std::vector<std::pair<std:
 
 void MainWindow::show_page(const QString& id) {
   for (int i = 0; i < pages_->count(); ++i) {
-    if (pages_->widget(i)->objectName() != id) continue;
+    if (pages_->page(i)->objectName() != id) continue;
     pages_->setCurrentIndex(i);
     rail_->set_current(id);
-    static_cast<Panel*>(pages_->widget(i))->came_into_view();
+    pages_->page(i)->came_into_view();
     workbench_.settings().set("window/page", id.toStdString());
+    docks_->show_for_page(id);
   }
   update_title();
 }
 
 QString MainWindow::page() const {
-  return pages_->currentWidget() != nullptr ? pages_->currentWidget()->objectName() : QString();
+  return pages_->current_page() != nullptr ? pages_->current_page()->objectName() : QString();
 }
 
 void MainWindow::show_panel(const QString& id) {
@@ -249,10 +230,11 @@ void MainWindow::show_panel(const QString& id) {
 
 void MainWindow::apply_layout(const QString& name) {
   const bool reset = name == QLatin1String("reset");
-  docks_->apply_preset(reset ? QStringLiteral("chat") : name);
+  if (reset) docks_->forget_pages();
   show_page(name == QLatin1String("serving")     ? QStringLiteral("serve")
             : name == QLatin1String("benchmark") ? QStringLiteral("bench")
                                                  : QStringLiteral("chat"));
+  docks_->apply_preset(reset ? QStringLiteral("chat") : name);
   workbench_.settings().set("window/layout", reset ? "chat" : name.toStdString());
 }
 
@@ -261,18 +243,23 @@ void MainWindow::update_facts() {
   const app::ServerState server = bridge_.server_status().state;
   actions_.set_fact(Fact::model_ready, model == app::ModelState::ready);
   actions_.set_fact(Fact::can_chat, bridge_.can_chat());
-  actions_.set_fact(Fact::loading, model == app::ModelState::loading);
-  actions_.set_fact(Fact::not_loading, model != app::ModelState::loading);
+  actions_.set_fact(Fact::loading, bridge_.is_loading());
+  actions_.set_fact(Fact::not_loading, !bridge_.is_loading());
+  actions_.set_fact(Fact::can_load, !load_.is_unusable());
   actions_.set_fact(Fact::model_or_failed, model == app::ModelState::ready || model == app::ModelState::failed);
   actions_.set_fact(Fact::server_off_or_on, server != app::ServerState::starting && server != app::ServerState::stopping);
   actions_.set_fact(Fact::changed_settings, !load_.changed_options().isEmpty());
+  if (quits_when_finished_ && !bridge_.is_loading()) {
+    quits_when_finished_ = model == app::ModelState::none;
+    if (quits_when_finished_) QMetaObject::invokeMethod(this, &QWidget::close, Qt::QueuedConnection);
+  }
   update_title();
 }
 
 void MainWindow::update_title() {
   QStringList parts;
   if (bridge_.loaded()) parts.append(QString::fromStdString(bridge_.loaded()->name));
-  if (const QWidget* page = pages_ != nullptr ? pages_->currentWidget() : nullptr) {
+  if (const QWidget* page = pages_ != nullptr ? pages_->current_page() : nullptr) {
     parts.append(page->windowTitle().isEmpty() ? page->accessibleName() : page->windowTitle());
   }
   parts.append(QStringLiteral("Lathe"));
@@ -290,9 +277,11 @@ void MainWindow::update_rail_dots() {
   if (serve == nullptr) return;
   const app::ServerState state = bridge_.server_status().state;
   const Tokens& t = theme_.tokens();
-  serve->set_dot(state == app::ServerState::running  ? t.success.fill
-                 : state == app::ServerState::failed ? t.error.fill
-                                                     : QColor());
+  const bool answers = bridge_.loaded().has_value();
+  serve->set_dot(state == app::ServerState::running && answers                             ? t.success.fill
+                 : state == app::ServerState::running && bridge_.is_loading()              ? t.warning.fill
+                 : state == app::ServerState::running || state == app::ServerState::failed ? t.error.fill
+                                                                                           : QColor());
   rail_->item(QStringLiteral("bench"))->set_dot(workbench_.sweeper().status().runs() ? t.accent : QColor());
 }
 
@@ -315,16 +304,33 @@ void MainWindow::choose_file(const QString& file) {
   show_panel(QStringLiteral("model"));
 }
 
-void MainWindow::restore_state() {
+bool MainWindow::restore_place() {
   const QByteArray geometry = state_.get(QStringLiteral("window/geometry")).toByteArray();
-  const bool restored = !geometry.isEmpty() && restoreGeometry(geometry);
-  const QByteArray docks = state_.get(QStringLiteral("window/docks")).toByteArray();
-  if (!docks.isEmpty()) docks_->restore(docks);
-  // At the first start the window has its designed size, which needs no correction.
-  if (restored) bring_onto_screens(state_.get(QStringLiteral("window/screens")).toString() == screens_now());
+  if (geometry.isEmpty() || !restoreGeometry(geometry)) {
+    const FirstPlace first = first_place(QSize(theme_.px(kDesignedWidth), theme_.px(kDesignedHeight)),
+                                         QGuiApplication::primaryScreen()->availableGeometry());
+    setGeometry(first.rect);
+    if (first.maximised) setWindowState(Qt::WindowMaximized);
+    return false;
+  }
+  // restoreGeometry() moves a window without a frame down by the height of a title bar.
+  const QRect rect = state_.get(QStringLiteral("window/rect")).toRect();
+  const bool is_placed = (windowState() & (Qt::WindowMaximized | Qt::WindowFullScreen)) != 0;
+  if (has_same_screens() && rect.isValid() && !is_placed) setGeometry(rect);
+  return true;
+}
+
+bool MainWindow::has_same_screens() const {
+  return state_.get(QStringLiteral("window/screens")).toString() == screens_now();
+}
+
+void MainWindow::restore_state() {
+  const bool restored = restore_place();
   const engine::Json last_page = workbench_.settings().get("window/page");
-  show_page(QStringLiteral("chat"));
   if (last_page.is_string()) show_page(QString::fromStdString(last_page.get<std::string>()));
+  if (docks_->page().isEmpty()) show_page(QStringLiteral("chat"));  // the setting names no page
+  // At the first start the place of the window needs no correction.
+  if (restored) bring_onto_screens(has_same_screens());
   restored_ = true;
   update_facts();
   update_dock_toggles();
@@ -341,8 +347,9 @@ void MainWindow::bring_onto_screens(bool same_screens) {
 
 void MainWindow::keep_state() {
   state_.set(QStringLiteral("window/geometry"), saveGeometry());
+  state_.set(QStringLiteral("window/rect"), geometry());
   state_.set(QStringLiteral("window/screens"), screens_now());
-  if (!docks_->narrow()) state_.set(QStringLiteral("window/docks"), docks_->saved());
+  docks_->keep();
   state_.flush();
   tell_problem();
 }
@@ -362,28 +369,65 @@ void MainWindow::keep_everything() {
 }
 
 void MainWindow::close_without_asking() {
-  ask_ = false;
+  navigator_.set_asks(false);
   // An open dialog would keep the program running.
   QApplication::closeAllWindows();
   close();
   QCoreApplication::exit(0);
 }
 
+RunningWork MainWindow::running_work() const {
+  return {.n_requests = bridge_.n_requests(),
+          .sweep = workbench_.sweeper().status(),
+          .server = address_text(workbench_.server().status()),
+          .has_tray = Tray::is_available()};
+}
+
 bool MainWindow::may_close() {
-  const int running =
-      bridge_.snapshot() ? bridge_.snapshot()->n_running + bridge_.snapshot()->n_waiting : bridge_.n_streams();
-  const app::SweepStatus sweep = workbench_.sweeper().status();
-  const QString busy = busy_text(running, sweep);
   const engine::Json confirm = workbench_.settings().get("general/confirm_close");
-  if (!ask_ || busy.isEmpty() || (confirm.is_boolean() && !confirm.get<bool>())) return true;
-  QMessageBox box(QMessageBox::Question, tr("Quit Lathe"), busy, QMessageBox::Cancel, this);
-  box.setObjectName(QStringLiteral("close_dialog"));
-  box.setInformativeText(kept_text(running, sweep));
-  QPushButton* stop = box.addButton(tr("Stop and quit"), QMessageBox::AcceptRole);
-  stop->setObjectName(QStringLiteral("close_dialog.stop"));
-  box.setDefaultButton(stop);
-  box.exec();
-  return !ask_ || box.clickedButton() == stop;  // close_without_asking() may have closed the box
+  if (!navigator_.asks() || quits_when_finished_ || (confirm.is_boolean() && !confirm.get<bool>())) return true;
+  const QuitAnswer answer = ask_to_quit(running_work(), this);
+  if (!navigator_.asks()) return true;  // close_without_asking() has closed the question
+  if (answer == QuitAnswer::finish) quit_when_finished();
+  if (answer == QuitAnswer::tray) go_to_tray();
+  return answer == QuitAnswer::quit;
+}
+
+/// Unloads the model when its requests have ended, and closes the window then. Who cancels the unloading stays.
+void MainWindow::quit_when_finished() {
+  quits_when_finished_ = true;
+  workbench_.models().unload(app::Ending::finish);
+  bridge_.refresh();
+}
+
+/// Hides the window; the server goes on.
+void MainWindow::go_to_tray() {
+  keep_state();
+  if (tray_ == nullptr) {
+    tray_ = new Tray(this);
+    connect(tray_, &Tray::open_asked, this, [this] { open({}, {}); });
+    connect(tray_, &Tray::quit_asked, this, [this] {
+      open({}, {});
+      close();
+    });
+  }
+  tray_->show(address_text(workbench_.server().status()));
+  hide();
+}
+
+void MainWindow::open(const std::string& model, const std::vector<std::pair<std::string, std::string>>& options) {
+  if (tray_ != nullptr) tray_->hide();
+  show();
+  setWindowState(windowState() & ~Qt::WindowMinimized);
+  raise();
+  activateWindow();
+  if (model.empty()) return;
+  const engine::Result<std::string> resolved = workbench_.library().resolve(model);
+  show_panel(QStringLiteral("model"));
+  if (!resolved) return load_.refuse(model, resolved.error());
+  load_.choose(*resolved);
+  for (const auto& [name, value] : options) load_.set_option(QString::fromStdString(name), QString::fromStdString(value));
+  actions_[QStringLiteral("model.load")]->trigger();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <QMainWindow>
-#include <QStackedWidget>
 #include <QTimer>
 #include <memory>
 #include <string>
@@ -21,8 +20,11 @@
 #include "ui/panels/panel.h"
 #include "ui/shell/command_palette.h"
 #include "ui/shell/dock_layout.h"
+#include "ui/shell/page_area.h"
+#include "ui/shell/quit_question.h"
 #include "ui/shell/rail.h"
 #include "ui/shell/status_bar.h"
+#include "ui/shell/tray.h"
 #include "ui/state/navigator.h"
 #include "ui/state/ui_state.h"
 
@@ -45,7 +47,10 @@ class MainWindow : public QMainWindow {
   Bridge& bridge() { return bridge_; }
   DockLayout& docks() { return *docks_; }
   const PanelContext& context() const { return context_; }
-  void set_ask_before_closing(bool ask) { ask_ = ask; }
+  /// False: closing, reloading and unloading end running work without a question.
+  void set_ask_before_closing(bool ask) { navigator_.set_asks(ask); }
+  /// Brings the window to the front, also from the tray, and opens `model` in it as start() does; empty: none.
+  void open(const std::string& model, const std::vector<std::pair<std::string, std::string>>& options);
   /// Closes the window with every dialog over it and leaves the event loop: the system wants the program to end.
   void close_without_asking();
 
@@ -70,6 +75,9 @@ class MainWindow : public QMainWindow {
   void show_panel(const QString& id);
   void apply_layout(const QString& name);
   void restore_state();
+  /// False at the first start.
+  bool restore_place();
+  bool has_same_screens() const;  ///< the screens are those on which the window was saved
   void bring_onto_screens(bool same_screens);
   void keep_state();
   void keep_everything();
@@ -79,7 +87,10 @@ class MainWindow : public QMainWindow {
   /// Chooses the model of a file or folder that was opened or dropped.
   void choose_file(const QString& file);
   void open_manual(const ManualTarget& target);
+  RunningWork running_work() const;
   bool may_close();
+  void quit_when_finished();
+  void go_to_tray();
 
   app::Workbench& workbench_;
   Theme& theme_;
@@ -93,14 +104,15 @@ class MainWindow : public QMainWindow {
   Conversation conversation_;
   ReplyWriter writer_;
   PanelContext context_;
-  QStackedWidget* pages_ = nullptr;
+  PageArea* pages_ = nullptr;
   Rail* rail_ = nullptr;
   DockLayout* docks_ = nullptr;
   CommandPalette* palette_ = nullptr;
   ManualWindow* manual_ = nullptr;  ///< null until the manual is first opened
   QToolButton* palette_field_ = nullptr;
   QTimer keep_timer_;
-  bool ask_ = true, restored_ = false, problem_told_ = false;
+  Tray* tray_ = nullptr;  ///< null until the window is first hidden behind its icon
+  bool quits_when_finished_ = false, restored_ = false, problem_told_ = false;
 };
 
 }  // namespace lathe::ui

@@ -38,6 +38,13 @@ QRect rect_on_screens(const QRect& window, const QList<QRect>& screens, const QS
   return moved;
 }
 
+FirstPlace first_place(const QSize& designed, const QRect& screen) {
+  const bool fits = screen.width() >= designed.width() && screen.height() >= designed.height();
+  QRect rect(QPoint(), designed.boundedTo(screen.size()));
+  rect.moveCenter(screen.center());
+  return {rect, !fits};
+}
+
 void bring_onto_screen(QWidget& window, bool same_screens) {
   if (window.isVisible() && (window.isMaximized() || window.isFullScreen())) return;  // the window system has placed it
   QList<QRect> screens;

@@ -13,6 +13,15 @@ namespace lathe::ui {
 /// is smaller than `least`, the title bar is on the screen.
 QRect rect_on_screens(const QRect& window, const QList<QRect>& screens, const QSize& least = {});
 
+/// Place of a window at its first start.
+struct FirstPlace {
+  QRect rect;
+  bool maximised = false;
+};
+/// The designed size, in the middle of a screen that is larger; else the whole screen, maximised. `screen`: its area without
+/// the desktop's panels.
+FirstPlace first_place(const QSize& designed, const QRect& screen);
+
 /// Applies rect_on_screens() to a window with the present screens, also before it is shown. `same_screens`: the window was
 /// saved on these screens; it then keeps its size, and also its position if its title corner is on a screen.
 void bring_onto_screen(QWidget& window, bool same_screens);

@@ -52,11 +52,15 @@ void StatusBar::add_model(Shown& s) const {
   switch (status.state) {
     case app::ModelState::none: s.state = tr("No model"); break;
     case app::ModelState::loading: {
+      s.led = t.accent;
+      if (status.n_finishing > 0) {
+        s.state = tr("Finishing %1").arg(status.n_finishing);
+        break;
+      }
       const engine::LoadProgress& p = status.progress;
       const double percent =
           p.bytes_total > 0 ? 100.0 * static_cast<double>(p.bytes_done) / static_cast<double>(p.bytes_total) : 0;
       s.state = tr("Loading %1 %").arg(static_cast<int>(percent));
-      s.led = t.accent;
       break;
     }
     case app::ModelState::ready:
@@ -64,6 +68,10 @@ void StatusBar::add_model(Shown& s) const {
       s.led = t.success.fill;
       break;
     case app::ModelState::failed:
+      if (status.error && status.error->code == engine::ErrorCode::cancelled) {
+        s.state = tr("No model");
+        break;
+      }
       s.state = tr("Error");
       s.led = t.error.fill;
       break;

@@ -12,6 +12,10 @@ class Navigator : public QObject {
  public:
   using QObject::QObject;
 
+  /// False: nobody is asked before running work is ended; in tests, and while the system ends the program.
+  bool asks() const { return asks_; }
+  void set_asks(bool asks) { asks_ = asks; }
+
  Q_SIGNALS:
   /// Asks for a page to be shown or a dock to be raised, by the id of the panel table.
   void show_panel(const QString& id);
@@ -23,6 +27,9 @@ class Navigator : public QObject {
   void folders_changed();
   /// The window closes: stop running work and save everything that is not saved yet.
   void closing();
+
+ private:
+  bool asks_ = true;
 };
 
 }  // namespace lathe::ui

@@ -34,7 +34,8 @@ Scale scale_of(double bytes) {
 
 QString number_at(double bytes, const Scale& scale) {
   const double value = bytes / scale.unit;
-  return QLocale().toString(value, 'f', value >= 99.95 ? 0 : 1);
+  const bool is_small = value > 0 && value < 0.095;  // one digit would show several parts as 0.0
+  return QLocale().toString(value, 'f', value >= 99.95 ? 0 : is_small ? 2 : 1);
 }
 
 /// "+3.4", "−12.0", and "0.0" without a sign.
@@ -109,14 +110,16 @@ FitBar::FitBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(th
 }
 
 int FitBar::fit_height() const {
-  return (measured_ ? kTableTop + kTableRows * kTableRow + 22 : kFitHeight) + static_cast<int>(more_.size()) * kMoreRow;
+  return (measured_ || keeps_height_ ? kTableTop + kTableRows * kTableRow + 22 : kFitHeight) +
+         static_cast<int>(more_.size()) * kMoreRow;
 }
 
 QSize FitBar::sizeHint() const { return {theme_.px(270), theme_.px(fit_ ? fit_height() : kFreeHeight)}; }
 
 void FitBar::set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len,
-                     const std::optional<engine::MemoryUse>& measured) {
+                     const std::optional<engine::MemoryUse>& measured, bool keeps_height) {
   fit_ = fit;
+  keeps_height_ = keeps_height;
   measured_ = measured;
   setToolTip(!measured ? QString()
                        : tr("Measured: pages of this program that were in memory after the first step; files are not "

@@ -17,9 +17,10 @@ class FitBar : public QWidget {
   Q_OBJECT
  public:
   FitBar(const Theme& theme, QWidget* parent);
-  /// Shows an estimate. `measured`: the memory that the load with this estimate took.
+  /// Shows an estimate. `measured`: the memory that the load with this estimate took. `keeps_height`: an estimate without a
+  /// measurement is as high as one with it, so that nothing moves when a setting of a loaded model is changed.
   void set_fit(const engine::FitEstimate& fit, std::int64_t block_size, std::int64_t max_model_len,
-               const std::optional<engine::MemoryUse>& measured = {});
+               const std::optional<engine::MemoryUse>& measured = {}, bool keeps_height = false);
   /// Shows, while no model is chosen, how much of the machine's memory is free, and a line of text.
   void set_free(double available_bytes, double total_bytes, const QString& words);
   QString words() const;
@@ -43,6 +44,7 @@ class FitBar : public QWidget {
   const Theme& theme_;
   std::optional<engine::FitEstimate> fit_;
   std::optional<engine::MemoryUse> measured_;
+  bool keeps_height_ = false;
   double available_ = 0, total_ = 0;
   QString meaning_;
   QStringList more_;  ///< lines below it: of recurrent states, of the host of a device

@@ -3,12 +3,14 @@
 
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/widgets/flow_layout.h"
 
 namespace lathe::ui {
 namespace {
 
+constexpr qsizetype kLongNumbers = 320, kShortNumbers = 180;  // characters
 constexpr int kMessagePadding = 10, kMessageIcon = 16, kTextLeft = 34;
 
 }  // namespace
@@ -36,8 +38,9 @@ InlineMessage::InlineMessage(const Theme& theme, const QString& name, QWidget* p
 void InlineMessage::set(MessageTone tone, const QString& what, const QString& numbers, std::vector<Button> buttons) {
   tone_ = tone;
   what_->setText(what);
-  numbers_->setText(numbers);
-  numbers_->setVisible(!numbers.isEmpty());
+  if (numbers != all_numbers_) is_expanded_ = false;
+  all_numbers_ = numbers;
+  show_numbers();
   setAccessibleName(what);
   setAccessibleDescription(numbers);
   while (QLayoutItem* item = row_->layout()->takeAt(0)) {
@@ -46,16 +49,38 @@ void InlineMessage::set(MessageTone tone, const QString& what, const QString& nu
     item->widget()->deleteLater();
     delete item;
   }
-  for (Button& button : buttons) {
-    QPushButton* made = make_button(theme_, objectName() + QLatin1Char('.') + button.name, button.text, row_,
-                                    button.ghost ? ButtonLook::ghost : ButtonLook::plain, true);
-    connect(made, &QPushButton::clicked, this, [act = std::move(button.act)] { act(); });
-    row_->layout()->addWidget(made);
-    made->show();
+  if (numbers.size() > kLongNumbers && !is_expanded_) {
+    const auto expand = [this] {
+      is_expanded_ = true;
+      show_numbers();
+      if (auto* details = findChild<QWidget*>(objectName() + QStringLiteral(".details"))) details->hide();
+      updateGeometry();
+    };
+    buttons.push_back({QStringLiteral("details"), tr("Details"), expand, true});
   }
+  for (Button& button : buttons) add_button(std::move(button));
   row_->setVisible(!buttons.empty());
   updateGeometry();
   update();
+}
+
+void InlineMessage::add_button(Button button) {
+  QPushButton* made = make_button(theme_, objectName() + QLatin1Char('.') + button.name, button.text, row_,
+                                  button.ghost ? ButtonLook::ghost : ButtonLook::plain, true);
+  connect(made, &QPushButton::clicked, this, [act = std::move(button.act)] { act(); });
+  row_->layout()->addWidget(made);
+  made->show();
+}
+
+/// Shows the text, or its beginning. Errors of the engine begin in lower case; here they are sentences.
+void InlineMessage::show_numbers() {
+  QString shown = all_numbers_;
+  if (shown.size() > kLongNumbers && !is_expanded_) shown = shown.left(kShortNumbers).trimmed() + QStringLiteral("…");
+  const QString first = shown.section(QLatin1Char(' '), 0, 0);
+  const bool is_word = std::all_of(first.begin(), first.end(), [](QChar c) { return c.isLetter(); });
+  if (!first.isEmpty() && is_word) shown[0] = shown[0].toUpper();  // names of files and options stay as they are
+  numbers_->setText(shown);
+  numbers_->setVisible(!shown.isEmpty());
 }
 
 void InlineMessage::paintEvent(QPaintEvent*) {

@@ -14,6 +14,7 @@ namespace lathe::ui {
 
 enum class MessageTone { info, warning, error };
 
+/// A long text, such as a list of everything that is supported, ends in dots until its button Details is pressed.
 /// Requires: every button is a fix that works.
 class InlineMessage : public QFrame {
   Q_OBJECT
@@ -27,16 +28,22 @@ class InlineMessage : public QFrame {
   InlineMessage(const Theme& theme, const QString& name, QWidget* parent);
   void set(MessageTone tone, const QString& what, const QString& numbers, std::vector<Button> buttons);
   QString what() const { return what_->text(); }
-  QString numbers() const { return numbers_->text(); }
+  /// The whole text, also while its end is behind the button Details.
+  QString numbers() const { return all_numbers_; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  void add_button(Button button);
+  void show_numbers();
+
   const Theme& theme_;
   MessageTone tone_ = MessageTone::info;
   ToneLabel* what_;
   ToneLabel* numbers_;
+  QString all_numbers_;
+  bool is_expanded_ = false;
   QWidget* row_;
 };
 

@@ -2,12 +2,11 @@
 #include "app/api/model_slot.h"
 
 #include <QTest>
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include "tests/support/fake_loader.h"
+#include "tests/support/gate.h"
 #include "tests/support/test_class.h"
 
 namespace model_slot_test {
@@ -21,32 +20,8 @@ using lathe::app::ModelState;
 using lathe::engine::ErrorCode;
 using lathe::tests::fake_loader;
 using lathe::tests::fake_options;
+using lathe::tests::Gate;
 using lathe::tests::LoaderScript;
-
-/// Holds a thread until the test opens it.
-class Gate {
- public:
-  void pass() {
-    std::unique_lock lock(mutex_);
-    waiting_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
-  }
-  void wait_until_someone_waits() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_; });
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false, waiting_ = false;
-};
 
 struct Bench {
   std::shared_ptr<LoaderScript> script = std::make_shared<LoaderScript>();
@@ -75,7 +50,6 @@ class ModelSlotTest : public QObject {
   void unload_waits_for_leases();
   void unload_ends_running_requests();
   void loading_another_model_replaces_the_first();
-  void a_failed_load_does_not_bring_the_old_model_back();
   void the_generation_rises_with_every_change();
   void wait_on_an_idle_slot_returns();
   void U1_the_end_cancels_a_load();
@@ -243,15 +217,6 @@ void ModelSlotTest::loading_another_model_replaces_the_first() {
   QVERIFY(bench.slot->wait().has_value());
   QCOMPARE(bench.slot->lease()->model().name, std::string("other"));
   QCOMPARE(bench.script->n_alive.load(), 1);
-}
-
-void ModelSlotTest::a_failed_load_does_not_bring_the_old_model_back() {
-  Bench bench;
-  QVERIFY(bench.load());
-  bench.script->error = lathe::engine::Error{ErrorCode::model_refused, "no", ""};
-  QVERIFY(!bench.load());
-  QVERIFY(!bench.slot->lease());
-  QCOMPARE(bench.script->n_alive.load(), 0);
 }
 
 void ModelSlotTest::the_generation_rises_with_every_change() {

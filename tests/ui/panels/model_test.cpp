@@ -399,8 +399,10 @@ void ModelTest::load_anyway_skips_the_estimate_this_once() {
   QTRY_VERIFY(fixture.find<QWidget>("model.saved")->isVisible());
   fixture.trigger("model.revert");
   QVERIFY(fixture.window->context().load.options().check_fit);
-  fixture.trigger("model.load");  // the next load is asked again
-  QTRY_COMPARE(fixture.window->bridge().model_status().state, app::ModelState::failed);
+  fixture.trigger("model.load");  // the next load is asked again, and what ran before comes back
+  QTRY_VERIFY(fixture.window->bridge().model_status().error);
+  QVERIFY(fixture.wait_ready());
+  QVERIFY(!fixture.window->bridge().loaded()->options.check_fit);
 }
 
 namespace {
@@ -445,7 +447,8 @@ void ModelTest::other_settings_have_an_estimate_alone() {
   const int with_table = bar->height();
   choice.set_option("max_model_len", "64");
   QVERIFY(!choice.measured().has_value());
-  QTRY_VERIFY(!bar->words().contains("Measured") && bar->height() < with_table && bar->toolTip().isEmpty());
+  QTRY_VERIFY(!bar->words().contains("Measured") && bar->toolTip().isEmpty());
+  QCOMPARE(bar->height(), with_table);  // nothing moves under the mouse
   fixture.trigger("model.revert");
   QTRY_VERIFY(bar->words().contains("Measured"));
 }

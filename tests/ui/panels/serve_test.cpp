@@ -5,6 +5,7 @@
 #include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
+#include <QScrollArea>
 #include <QSpinBox>
 #include <QTcpServer>
 
@@ -49,6 +50,8 @@ class ServeTest : public QObject {
   void changes_during_a_restart_are_not_lost();
   void the_server_starts_with_lathe_when_asked();
   void without_a_model_the_server_says_so();
+  void without_a_model_the_page_is_red();
+  void the_page_scrolls_where_it_is_too_small();
   void an_error_of_the_engine_leaves_the_server_running();
   void F6_is_the_switch();
   void hosts_have_brackets_where_they_need_them();
@@ -344,6 +347,38 @@ void ServeTest::without_a_model_the_server_says_so() {
   QTRY_COMPARE(fixture->find<ui::Chip>("serve.model")->word(), QString("No model loaded"));
   QVERIFY(fixture->load_model());
   QTRY_COMPARE(ask().status, 200);
+}
+
+void ServeTest::without_a_model_the_page_is_red() {
+  QVERIFY(turn_on());
+  fixture->trigger("model.unload");
+  QTRY_COMPARE(state(), QString("No model"));
+  QVERIFY2(facts().startsWith("Every request is answered 503"), qPrintable(facts()));
+  const ui::Tokens& tokens = fixture->theme->tokens();
+  QCOMPARE(fixture->find<QLabel>("serve.state")->palette().color(QPalette::WindowText), tokens.error.text);
+  const QString row = fixture->find<QLabel>("serve.dialect.openai.state")->text();
+  QVERIFY2(row.contains("Answers 503") && row.contains(tokens.error.fill.name()), qPrintable(row));
+  QCOMPARE(ask().status, 503);
+  QVERIFY(fixture->load_model());
+  QTRY_COMPARE(state(), QString("Running"));
+  QVERIFY(fixture->find<QLabel>("serve.dialect.openai.state")->text().endsWith("On"));
+  QCOMPARE(fixture->find<QLabel>("serve.state")->palette().color(QPalette::WindowText), tokens.text);
+}
+
+void ServeTest::the_page_scrolls_where_it_is_too_small() {
+  auto* scroll = fixture->find<QScrollArea>("serve.scroll");
+  for (const QSize& size : {QSize(1024, 700), QSize(1440, 900), QSize(2560, 1440)}) {
+    fixture->window->resize(size);
+    fixture->trigger("layout.serving");
+    QCoreApplication::processEvents();
+    const QWidget* contents = scroll->widget();
+    QTRY_VERIFY(contents->height() >= contents->minimumSizeHint().height());
+    for (const char* name : {"serve.host", "serve.port", "serve.key", "serve.model_name"}) {
+      const auto* control = fixture->find<QWidget>(name);
+      QVERIFY2(control->height() >= control->minimumSizeHint().height(), name);
+    }
+    QVERIFY(fixture->find<QLabel>("serve.state")->height() >= fixture->find<QLabel>("serve.state")->sizeHint().height());
+  }
 }
 
 void ServeTest::an_error_of_the_engine_leaves_the_server_running() {

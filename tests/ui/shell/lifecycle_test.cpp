@@ -374,6 +374,7 @@ void LifecycleTest::U2_a_kill_loses_a_second_at_most() {
   // All of this was so for more than a second.
   QCOMPARE(next.window->page(), QString("serve"));
   QCOMPARE(next.window->size(), QSize(1300, 777));
+  next.window->show_page("chat");
   QVERIFY(!next.window->docks().area_visible(ui::PanelArea::right));
   QVERIFY(next.window->docks().area_visible(ui::PanelArea::left));
   QCOMPARE(next.chat().messages().size(), std::size_t{2});

@@ -64,6 +64,55 @@ class ScreensTest : public QObject {
     QCOMPARE(ui::rect_on_screens({50, 50, 900, 700}, {{0, 0, 640, 480}}, {760, 520}), QRect(0, 0, 760, 520));
   }
 
+  void the_first_window_is_no_larger_than_its_screen_data() {
+    QTest::addColumn<QRect>("screen");
+    QTest::addColumn<QRect>("wanted");
+    QTest::addColumn<bool>("maximised");
+    QTest::newRow("large") << QRect(0, 0, 2560, 1440) << QRect(560, 270, 1440, 900) << false;
+    QTest::newRow("as designed") << QRect(0, 0, 1440, 900) << QRect(0, 0, 1440, 900) << false;
+    QTest::newRow("laptop") << QRect(0, 0, 1366, 768) << QRect(0, 0, 1366, 768) << true;
+    QTest::newRow("small") << QRect(0, 0, 1024, 700) << QRect(0, 0, 1024, 700) << true;
+    QTest::newRow("below a panel") << QRect(0, 30, 1920, 850) << QRect(240, 30, 1440, 850) << true;
+  }
+  void the_first_window_is_no_larger_than_its_screen() {
+    QFETCH(QRect, screen);
+    const ui::FirstPlace place = ui::first_place({1440, 900}, screen);
+    QTEST(place.rect, "wanted");
+    QTEST(place.maximised, "maximised");
+    QVERIFY(screen.contains(place.rect));
+  }
+
+  void the_first_window_takes_a_small_screen() {
+    QTemporaryDir profile;
+    app::WorkbenchOptions options;
+    options.profile_dir = profile.path().toStdString();
+    options.log.to_stderr = false;
+    options.loader = fake_loader(FakeLoad());
+    const auto workbench = app::Workbench::create(std::move(options));
+    QVERIFY(workbench.has_value());
+    ui::Theme theme;
+    ui::MainWindow window(**workbench, theme);
+    window.set_ask_before_closing(false);
+    window.show();
+    // The offscreen screen is 800 x 800.
+    QVERIFY(window.isMaximized());
+    QVERIFY2(whole_screen().contains(window.geometry()), QTest::toString(window.geometry()));
+  }
+
+  void a_window_does_not_move_from_start_to_start() {
+    QTemporaryDir profile;
+    QRect place;
+    {
+      WindowFixture first({}, profile.path());
+      first.window->setGeometry(0, 0, 790, 700);  // where no frame has room above it
+      place = first.window->geometry();
+    }
+    for (int i = 0; i < 3; ++i) {
+      WindowFixture next({}, profile.path());
+      QCOMPARE(next.window->geometry(), place);
+    }
+  }
+
   void the_main_window_comes_back_data() {
     QTest::addColumn<QRect>("stored");
     QTest::addColumn<int>("states");

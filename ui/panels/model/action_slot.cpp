@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/model/action_slot.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QVBoxLayout>
@@ -36,6 +37,8 @@ class TintBar final : public QWidget {
 
 ActionSlot::ActionSlot(const PanelContext& context, QWidget* parent) : QStackedWidget(parent), context_(context) {
   setObjectName(QStringLiteral("model.slot"));
+  setAccessibleName(tr("Next step"));
+  setFocusPolicy(Qt::ClickFocus);  // holds the focus when its button has gone, so that Enter presses no other one
   addWidget(make_load());
   addWidget(make_progress());
   addWidget(make_reload());
@@ -51,10 +54,10 @@ QWidget* ActionSlot::make_load() {
   auto* page = new QWidget(this);
   auto* row = new QHBoxLayout(page);
   row->setContentsMargins(0, 0, 0, 0);
-  QPushButton* load = make_button(context_.theme, QStringLiteral("model.load"), tr("Load"), page, ButtonLook::primary);
-  load->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  connect(load, &QPushButton::clicked, context_.actions[QStringLiteral("model.load")], &QAction::trigger);
-  row->addWidget(load);
+  load_ = make_button(context_.theme, QStringLiteral("model.load"), tr("Load"), page, ButtonLook::primary);
+  load_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(load_, &QPushButton::clicked, this, &ActionSlot::press);
+  row->addWidget(load_);
   return page;
 }
 
@@ -89,12 +92,12 @@ QWidget* ActionSlot::make_reload() {
   row->setSpacing(theme.px(2));
   changed_words_ = make_label(theme, QStringLiteral("model.changed"), QString(), page, 12, QFont::DemiBold, TextTone::text);
   changed_words_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  QPushButton* reload = make_button(theme, QStringLiteral("model.reload"), tr("Reload"), page, ButtonLook::primary, true);
+  reload_ = make_button(theme, QStringLiteral("model.reload"), tr("Reload"), page, ButtonLook::primary, true);
   QPushButton* revert = make_button(theme, QStringLiteral("model.revert"), tr("Revert"), page, ButtonLook::ghost, true);
-  connect(reload, &QPushButton::clicked, context_.actions[QStringLiteral("model.load")], &QAction::trigger);
+  connect(reload_, &QPushButton::clicked, this, &ActionSlot::press);
   connect(revert, &QPushButton::clicked, context_.actions[QStringLiteral("model.revert")], &QAction::trigger);
   row->addWidget(changed_words_, 1);
-  row->addWidget(reload);
+  row->addWidget(reload_);
   row->addWidget(revert);
   return page;
 }
@@ -113,12 +116,23 @@ QWidget* ActionSlot::make_saved() {
   return page;
 }
 
+void ActionSlot::press() {
+  if (context_.load.wont_fit()) Q_EMIT anyway_wanted();
+  else context_.actions[QStringLiteral("model.load")]->trigger();
+}
+
 void ActionSlot::refresh() {
   const app::ModelStatus& status = context_.bridge.model_status();
   const int before = currentIndex();
-  if (status.state == app::ModelState::loading) {
+  const bool has_focus = isAncestorOf(QApplication::focusWidget());
+  const bool usable = !context_.load.is_unusable(), wont_fit = context_.load.wont_fit();
+  load_->setEnabled(usable);
+  reload_->setEnabled(usable);
+  load_->setText(wont_fit ? tr("Load anyway") : tr("Load"));
+  reload_->setText(wont_fit ? tr("Load anyway") : tr("Reload"));
+  if (context_.bridge.is_loading()) {
     bar_->setValue(load_percent(status.progress));
-    progress_words_->setText(load_speed_text(status.progress));
+    progress_words_->setText(load_state_text(status));
     progress_words_->setToolTip(QString::fromUtf8(engine::name_of(status.progress.phase).data()));
     setCurrentIndex(kProgress);
   } else if (!context_.load.is_loaded()) {
@@ -130,6 +144,7 @@ void ActionSlot::refresh() {
     setCurrentIndex(kSaved);
   }
   if (before != currentIndex()) {
+    if (has_focus) setFocus();
     setFixedHeight(sizeHint().height());
     updateGeometry();
   }

@@ -5,6 +5,7 @@
 
 #include <QLabel>
 #include <QProgressBar>
+#include <QPushButton>
 #include <QStackedWidget>
 
 #include "ui/panels/panel.h"
@@ -19,16 +20,23 @@ class ActionSlot : public QStackedWidget {
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return sizeHint(); }
 
+ Q_SIGNALS:
+  /// The user wants the load although the memory seems to be too small.
+  void anyway_wanted();
+
  private:
   QWidget* make_load();
   QWidget* make_progress();
   QWidget* make_reload();
   QWidget* make_saved();
+  void press();
 
   const PanelContext& context_;
   QProgressBar* bar_ = nullptr;
   QLabel* progress_words_ = nullptr;
   QLabel* changed_words_ = nullptr;
+  QPushButton* load_ = nullptr;
+  QPushButton* reload_ = nullptr;
 };
 
 }  // namespace lathe::ui

@@ -63,13 +63,17 @@ void ModelCard::refresh() {
   } else if (mine && status.state == app::ModelState::loading) {
     how_->setText(QString());
     state_->set(ChipState::accent, ChipMark::none, tr("Loading"));
-  } else if (load.info_error() || (mine && status.state == app::ModelState::failed)) {
+  } else if (status.next == load.path()) {
+    how_->setText(QString());
+    state_->set(ChipState::accent, ChipMark::none, tr("Checking"));
+  } else if (load.info_error() || (status.error && status.failed == load.path())) {
     const bool cancelled = !load.info_error() && status.error && status.error->code == engine::ErrorCode::cancelled;
     how_->setText(tr("Not loaded"));
     state_->set(cancelled ? ChipState::quiet : ChipState::error, cancelled ? ChipMark::none : ChipMark::icon,
                 cancelled ? tr("Cancelled") : tr("Error"));
   } else {
-    how_->setText(tr("Not loaded"));
+    const auto& loaded = context_.bridge.loaded();
+    how_->setText(loaded ? tr("Not loaded; %1 answers").arg(QString::fromStdString(loaded->name)) : tr("Not loaded"));
     state_->set(ChipState::quiet, ChipMark::none, tr("Chosen"));
   }
   eject_->setEnabled(load.is_loaded());

@@ -5,6 +5,7 @@
 #include <QGuiApplication>
 #include <QRegularExpression>
 
+#include "ui/models/counted.h"
 #include "ui/models/load_choice.h"
 #include "ui/panels/fold_memory.h"
 #include "ui/widgets/controls.h"
@@ -46,7 +47,7 @@ void ModelInfoSection::refresh() {
   show_rows(rows);
   rows_ = std::move(rows);
   const int n_warnings = static_cast<int>(info->warnings.size());
-  section_->set_fact(n_warnings > 0 ? tr("%n warning(s)", nullptr, n_warnings) : QString());
+  section_->set_fact(n_warnings > 0 ? counted(static_cast<quint64>(n_warnings), tr("warning"), tr("warnings")) : QString());
 }
 
 void ModelInfoSection::show_rows(const InfoRows& rows) {

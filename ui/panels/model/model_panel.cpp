@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 
 #include "ui/bridge/system_memory.h"
+#include "ui/dialogs/request_question.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/load_text.h"
 #include "ui/panels/model/action_slot.h"
@@ -62,8 +63,10 @@ class ModelPanel final : public Panel {
     actions.on(QStringLiteral("model.load"), this, [this] { load(); });
     actions.on(QStringLiteral("model.cancel"), this, [this] { context_.workbench.models().cancel_load(); });
     actions.on(QStringLiteral("model.unload"), this, [this] {
-      context_.workbench.models().unload();
-      context_.bridge.refresh();
+      ask_about_running(tr("Unload the model"), tr("Cut them and unload"), [this](app::Ending ending) {
+        context_.workbench.models().unload(ending);
+        context_.bridge.refresh();
+      });
     });
     actions.on(QStringLiteral("model.revert"), this, [this] { context_.load.revert(); });
     actions.on(QStringLiteral("model.defaults"), this, [this] { context_.load.reset_to_defaults(); });
@@ -106,6 +109,7 @@ class ModelPanel final : public Panel {
     fit_ = new FitBar(theme, bottom);
     message_ = new InlineMessage(theme, QStringLiteral("model.message"), bottom);
     slot_ = new ActionSlot(context_, bottom);
+    connect(slot_, &ActionSlot::anyway_wanted, this, [this] { load(false); });
     slot_line_ = make_line(bottom);
     column->addWidget(fit_);
     column->addWidget(message_);
@@ -120,11 +124,22 @@ class ModelPanel final : public Panel {
       Q_EMIT context_.navigator.show_panel(QStringLiteral("model"));
       return;
     }
-    if (const engine::Result<void> started = context_.load.load(check_fit); !started) load_error_ = started.error();
-    refresh();
+    ask_about_running(tr("Load the model"), tr("Cut them and load"), [this, check_fit](app::Ending ending) {
+      const engine::Result<void> started = context_.load.load(check_fit, ending);
+      if (!started) load_error_ = started.error();
+      refresh();
+    });
   }
 
-  bool is_loading() const { return context_.bridge.model_status().state == app::ModelState::loading; }
+  /// Asks before requests of the loaded model are ended, unless the user wants no such questions.
+  void ask_about_running(const QString& title, const QString& cut, std::function<void(app::Ending)> then) {
+    const engine::Json confirm = context_.workbench.settings().get("general/confirm_close");
+    const bool asks = context_.navigator.asks() && (!confirm.is_boolean() || confirm.get<bool>());
+    const int n = asks ? context_.bridge.n_requests() : 0;
+    ask_about_requests({.n_requests = n, .title = title, .cut = cut}, this, std::move(then));
+  }
+
+  bool is_loading() const { return context_.bridge.is_loading(); }
 
   void refresh() {
     const bool chosen = !context_.load.path().empty() && !is_loading();
@@ -142,7 +157,8 @@ class ModelPanel final : public Panel {
     if (const auto measured = load.measured()) {
       fit_->set_fit(measured->estimate, load.options().block_size, measured->estimate.max_model_len, measured->use);
     } else if (load.fit()) {
-      fit_->set_fit(*load.fit(), load.options().block_size, load.fit()->max_model_len);
+      const bool is_changed = load.is_loaded() && context_.bridge.loaded()->measured;
+      fit_->set_fit(*load.fit(), load.options().block_size, load.fit()->max_model_len, {}, is_changed);
     } else {
       const SystemMemory memory = read_system_memory();
       fit_->set_free(memory.available, memory.total, any ? QString() : tr("Settings appear here when a model is chosen."));
@@ -157,7 +173,7 @@ class ModelPanel final : public Panel {
     const LoadChoice& load = context_.load;
     const app::ModelStatus& status = context_.bridge.model_status();
     if (is_loading() || load.path().empty()) return message_->hide();
-    const bool failed_here = status.state == app::ModelState::failed && status.error && status.path == load.path();
+    const bool failed_here = status.error && status.failed == load.path();
     if (load.info_error()) show_error(*load.info_error());
     else if (load_error_) show_error(*load_error_);
     else if (load.fit_error()) show_error(*load.fit_error());
@@ -172,10 +188,23 @@ class ModelPanel final : public Panel {
     if (!error.where.empty()) numbers += QStringLiteral("\n%1").arg(QString::fromStdString(error.where));
     const bool cancelled = error.code == engine::ErrorCode::cancelled;
     std::vector<InlineMessage::Button> buttons;
+    if (context_.load.info_error())
+      buttons.push_back({QStringLiteral("again"), tr("Check again"), [this] { context_.load.look_again(); }});
     buttons.push_back({QStringLiteral("other"), tr("Choose another model"), [this] { context_.load.forget(); }, true});
-    message_->set(cancelled ? MessageTone::info : MessageTone::error, what_of(error.code), cancelled ? QString() : numbers,
-                  std::move(buttons));
+    if (cancelled) numbers.clear();
+    add_still_running(numbers);
+    message_->set(cancelled ? MessageTone::info : MessageTone::error, what_of(error.code), numbers, std::move(buttons));
     message_->show();
+  }
+
+  /// Adds that the model that ran before runs on, if a load failed and left one.
+  void add_still_running(QString& numbers) const {
+    const app::ModelStatus& status = context_.bridge.model_status();
+    if (!status.error || status.failed != context_.load.path() || !context_.bridge.loaded()) return;
+    if (!numbers.isEmpty()) numbers += QLatin1Char('\n');
+    const QString name = QString::fromStdString(context_.bridge.loaded()->name);
+    numbers += status.path == status.failed ? tr("%1 runs on with the settings that it had.").arg(name)
+                                            : tr("%1 runs on.").arg(name);
   }
 
   /// Shows that the memory is too small: the problem, the figures, and the fixes that fit.
@@ -195,6 +224,7 @@ class ModelPanel final : public Panel {
                          QStringLiteral("%1 (%2)").arg(fix_text(fix), bytes_text(fix.total)),
                          [this, option, value] { context_.load.set_option(option, value); }});
     }
+    if (error != nullptr) add_still_running(numbers);
     buttons.push_back({QStringLiteral("anyway"), tr("Load anyway"), [this] { this->load(false); }});
     message_->set(MessageTone::error, what_of(engine::ErrorCode::resource_exhausted), numbers, std::move(buttons));
     message_->show();

@@ -203,8 +203,8 @@ void OptionForm::make_context(Section& section) {
     control->set_range(16, static_cast<double>(std::max(most, shown)));
     control->set_value(static_cast<double>(shown));
     for (const auto& [button, tokens] : buttons) {
-      button->setChecked(shown == (tokens > 0 ? tokens : most));
-      button->setEnabled(tokens <= most);
+      button->setChecked(shown == (tokens > 0 ? tokens : most) && tokens != most);  // where both are the same, Max is on
+      button->setEnabled(tokens < most);
     }
   });
 }
@@ -349,7 +349,7 @@ void OptionForm::make_snapshot_memory(Section& section) {
   constexpr const char* kOption = "state_snapshot_memory_bytes";
   auto* amount = new Quiet<QSpinBox>(&section);
   amount->setRange(0, 100'000'000);
-  amount->setMinimumWidth(context_.theme.px(72));
+  amount->setMinimumWidth(context_.theme.px(88));
   amount->setKeyboardTracking(false);
   amount->setGroupSeparatorShown(true);
   amount->setAlignment(Qt::AlignRight);

@@ -282,7 +282,8 @@ void SourceList::refresh() {
     const auto found = facts_.find(row->entry().path);
     const Facts facts = found != facts_.end() ? found->second : Facts{};
     const bool mine = row->entry().path == status.path;
-    if (mine && status.state == app::ModelState::loading) row->set_facts(facts.line, ChipState::accent, tr("Loading"));
+    if (row->entry().path == status.next) row->set_facts(facts.line, ChipState::accent, tr("Checking"));
+    else if (mine && status.state == app::ModelState::loading) row->set_facts(facts.line, ChipState::accent, tr("Loading"));
     else if (mine && status.state == app::ModelState::ready) row->set_facts(facts.line, ChipState::success, tr("Loaded"));
     else row->set_facts(facts.line, facts.state, facts.word);
   }

@@ -95,7 +95,8 @@ DialectRows::Row& DialectRows::row_for(std::size_t index, const QString& name) {
 }
 
 void DialectRows::show_dialects(const std::vector<app::DialectState>& dialects, app::ServerState state, const QString& error,
-                                int free_port) {
+                                int free_port, bool answers) {
+  answers_ = answers;
   for (std::size_t i = 0; i < dialects.size(); ++i) {
     Row& row = row_for(i, QString::fromStdString(dialects[i].name));
     row.on->setChecked(dialects[i].on);
@@ -111,9 +112,12 @@ void DialectRows::show_state(Row& row, const app::DialectState& dialect, app::Se
   const Tokens& tokens = theme_.tokens();
   const bool failed = dialect.on && state == app::ServerState::failed;
   const bool live = dialect.on && state == app::ServerState::running;
-  const QString mark = live ? QStringLiteral("<span style='color:%1'>●</span>&nbsp; ").arg(tokens.success.fill.name())
-                            : QStringLiteral("<span style='color:%1'>○</span>&nbsp; ").arg(tokens.text3.name());
+  const QString mark = live && !answers_
+                           ? QStringLiteral("<span style='color:%1'>●</span>&nbsp; ").arg(tokens.error.fill.name())
+                       : live ? QStringLiteral("<span style='color:%1'>●</span>&nbsp; ").arg(tokens.success.fill.name())
+                              : QStringLiteral("<span style='color:%1'>○</span>&nbsp; ").arg(tokens.text3.name());
   const QString word = failed                                         ? short_error(error).toHtmlEscaped()
+                       : live && !answers_                            ? tr("Answers 503")
                        : live                                         ? tr("On")
                        : dialect.on && state != app::ServerState::off ? tr("Starting")
                                                                       : tr("Off");

@@ -17,9 +17,10 @@ class DialectRows : public QWidget {
   Q_OBJECT
  public:
   DialectRows(const Theme& theme, QWidget* parent);
-  /// `error` belongs to the whole listener and is shown in every row that is on.
+  /// `error` belongs to the whole listener and is shown in every row that is on. `answers`: false if the server runs without
+  /// a model.
   void show_dialects(const std::vector<app::DialectState>& dialects, app::ServerState state, const QString& error,
-                     int free_port);
+                     int free_port, bool answers = true);
 
  Q_SIGNALS:
   void switched(const QString& dialect, bool on);
@@ -45,6 +46,7 @@ class DialectRows : public QWidget {
   const Theme& theme_;
   QGridLayout* grid_;
   std::vector<Row> rows_;
+  bool answers_ = true;
 };
 
 }  // namespace lathe::ui

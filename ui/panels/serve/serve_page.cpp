@@ -8,6 +8,7 @@
 #include <QHBoxLayout>
 #include <QLocale>
 #include <QPainter>
+#include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,8 @@ namespace {
 constexpr int kControlsWidth = 376;
 // Width below which the protocols are below the controls: next to them their addresses would be cut off.
 constexpr int kWidthSideBySide = 1120;
+// A wide page has room for the whole names of the addresses.
+constexpr int kWidthWide = 1500, kWideControlsWidth = 470;
 constexpr int kServeLabelWidth = 86;
 constexpr int kStopGraceMs = 2000;
 constexpr int kMaxModelName = 200;
@@ -73,17 +76,7 @@ ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(paren
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(make_header());
-  body_ = new QHBoxLayout;
-  body_->setSpacing(0);
-  body_->addWidget(make_controls());
-  body_->addWidget(divider_ = make_column(this));
-  auto* right = new QVBoxLayout;
-  dialects_ = new DialectRows(context.theme, this);
-  right->addWidget(dialects_);
-  right->addWidget(make_answer(), 1);
-  right->addStretch();
-  body_->addLayout(right, 1);
-  column->addLayout(body_, 1);
+  column->addWidget(make_body(), 1);
   connect_actions();
   connect(&context.bridge, &Bridge::server_changed, this, &ServePage::show_status);
   connect(&context.bridge, &Bridge::model_changed, this, &ServePage::show_status);
@@ -94,8 +87,35 @@ ServePage::ServePage(const PanelContext& context, QWidget* parent) : Panel(paren
   show_status();
 }
 
+/// Controls and protocols, which scroll where they are larger than the page.
+QWidget* ServePage::make_body() {
+  auto* scroll = new QScrollArea(this);
+  scroll->setObjectName(QStringLiteral("serve.scroll"));
+  scroll->setWidgetResizable(true);
+  scroll->setFocusPolicy(Qt::NoFocus);  // the controls in the area take the focus
+  auto* contents = new QWidget(scroll);
+  contents->setProperty("plane", QStringLiteral("page"));
+  contents->setAttribute(Qt::WA_StyledBackground);
+  body_ = new QHBoxLayout(contents);
+  body_->setContentsMargins(0, 0, 0, 0);
+  body_->setSpacing(0);
+  body_->addWidget(controls_ = make_controls());
+  body_->addWidget(divider_ = make_column(contents));
+  auto* right = new QVBoxLayout;
+  dialects_ = new DialectRows(context_.theme, contents);
+  right->addWidget(dialects_);
+  right->addWidget(answer_ = new TestAnswer(context_.theme, contents), 1);
+  connect(answer_, &TestAnswer::ended, this, &ServePage::show_status);
+  right->addStretch();
+  body_->addLayout(right, 1);
+  scroll->setWidget(contents);
+  return scroll;
+}
+
 void ServePage::resizeEvent(QResizeEvent* event) {
   Panel::resizeEvent(event);
+  const bool is_wide = width() >= context_.theme.px(kWidthWide);
+  controls_->setFixedWidth(context_.theme.px(is_wide ? kWideControlsWidth : kControlsWidth));
   const bool side_by_side = width() >= context_.theme.px(kWidthSideBySide);
   body_->setDirection(side_by_side ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   divider_->setVisible(side_by_side);
@@ -226,39 +246,6 @@ QWidget* ServePage::make_key_buttons(QWidget* box) {
 }
 
 void ServePage::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), context_.theme.tokens().page); }
-
-QWidget* ServePage::make_answer() {
-  answer_box_ = new QWidget(this);
-  auto* column = new QVBoxLayout(answer_box_);
-  column->setContentsMargins(context_.theme.px(16), 0, context_.theme.px(14), context_.theme.px(14));
-  auto* head = new QHBoxLayout;
-  head->addWidget(make_label(context_.theme, "serve.answer.title", tr("Answer to the test request, as the server sent it"),
-                             answer_box_, 12, QFont::DemiBold));
-  head->addStretch();
-  auto* close =
-      make_icon_button(context_.theme, "serve.answer.close", "close", tr("Close"), answer_box_, 24, IconTone::quiet);
-  head->addWidget(close);
-  column->addLayout(head);
-  answer_ = new QPlainTextEdit(answer_box_);
-  answer_->setObjectName(QStringLiteral("serve.answer"));
-  answer_->setAccessibleName(tr("Answer to the test request"));
-  answer_->setReadOnly(true);
-  answer_->setFont(context_.theme.code_font(12));
-  answer_->setMaximumBlockCount(2000);
-  column->addWidget(answer_, 1);
-  answer_box_->hide();
-  connect(close, &QToolButton::clicked, answer_box_, &QWidget::hide);
-  connect(&test_, &TestRequest::received, this, [this](const QString& text) {
-    answer_->moveCursor(QTextCursor::End);
-    answer_->insertPlainText(QString(text).remove(QLatin1Char('\r')));
-    answer_->ensureCursorVisible();
-  });
-  connect(&test_, &TestRequest::ended, this, [this](const QString& error) {
-    if (!error.isEmpty()) answer_->appendPlainText(tr("Failed: %1").arg(error));
-    show_status();
-  });
-  return answer_box_;
-}
 
 void ServePage::connect_actions() {
   app::Settings& settings = context_.workbench.settings();
@@ -434,13 +421,21 @@ void ServePage::show_status() {
   const bool running = state == app::ServerState::running;
   on_->setChecked(running || state == app::ServerState::starting);
   on_->setEnabled(running || state == app::ServerState::off || state == app::ServerState::failed);
-  state_->setText(state_word(state));
   const auto& loaded = context_.bridge.loaded();
+  const bool answers = !running || loaded.has_value();
+  const bool loads = context_.bridge.is_loading();
+  state_->setText(answers ? state_word(state) : tr("No model"));
+  const TextTone trouble = loads ? TextTone::warning : TextTone::error;
+  state_->set_tone(answers ? TextTone::text : trouble);
+  facts_->set_tone(answers ? TextTone::text2 : trouble);
   const QString own_name = loaded ? QString::fromStdString(loaded->name) : QString();
   const QString model = loaded && !name_->text().isEmpty() ? name_->text() : own_name;
   name_->setPlaceholderText(own_name.isEmpty() ? tr("the model's own") : own_name);
   model_->set(ChipState::quiet, ChipMark::none, loaded ? model : tr("No model loaded"));
-  if (running && !trouble_.isEmpty()) {
+  if (!answers) {
+    facts_->setText(loads ? tr("Every request is answered 503 until the model is loaded.")
+                          : tr("Every request is answered 503. Load a model in the Model dock."));
+  } else if (running && !trouble_.isEmpty()) {
     facts_->setText(trouble_);
   } else if (running) {
     facts_->setText(tr("since %1 · %2 · %3")
@@ -453,7 +448,7 @@ void ServePage::show_status() {
   }
   facts_->setWordWrap(true);
   test_button_->setEnabled(running);
-  dialects_->show_dialects(dialects_now(), state, QString::fromStdString(status.error), status.free_port);
+  dialects_->show_dialects(dialects_now(), state, QString::fromStdString(status.error), status.free_port, answers);
 }
 
 /// The protocols of the running server, or as they would run: a free port is known only while the server runs.
@@ -473,9 +468,7 @@ void ServePage::copy(const QString& text, const QString& what) {
 void ServePage::send_test() {
   const app::ServerStatus status = context_.workbench.server().status();
   if (status.state != app::ServerState::running) return;
-  answer_->clear();
-  answer_box_->show();
-  test_.send(status, server_options(context_.workbench.settings()).api_key, tr("What is a KV cache?"));
+  answer_->ask(status, server_options(context_.workbench.settings()).api_key, tr("What is a KV cache?"));
 }
 
 }  // namespace lathe::ui

@@ -4,14 +4,13 @@
 
 #include <QComboBox>
 #include <QLineEdit>
-#include <QPlainTextEdit>
 #include <QSpinBox>
 #include <optional>
 
 #include "ui/panels/panel.h"
 #include "ui/panels/serve/dialect_rows.h"
 #include "ui/panels/serve/key_field.h"
-#include "ui/panels/serve/test_request.h"
+#include "ui/panels/serve/test_answer.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/page_header.h"
 #include "ui/widgets/switch.h"
@@ -29,10 +28,10 @@ class ServePage : public Panel {
 
  private:
   QWidget* make_header();
+  QWidget* make_body();
   QWidget* make_controls();
   QWidget* make_key_buttons(QWidget* box);
   void add_start_rows(QWidget* box, QGridLayout* form);
-  QWidget* make_answer();
   void add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more = nullptr);
   void connect_actions();
   void read_settings();
@@ -56,19 +55,19 @@ class ServePage : public Panel {
   void send_test();
 
   PanelContext context_;
-  TestRequest test_;
   app::ServerOptions running_;                 ///< options of the last successful start
   QString trouble_;                            ///< problem of a failed restart; empty: none
   QString key_trouble_;                        ///< the reason why the entered key is not accepted; empty: it is
   std::optional<app::ServerState> under_way_;  ///< starting or stopping, until the result is taken
   bool again_ = false, start_pending_ = false;
   QBoxLayout* body_ = nullptr;
+  QWidget* controls_ = nullptr;
   QWidget* divider_ = nullptr;  ///< line between controls and protocols when they are next to each other
   Chip* model_ = nullptr;
   QPushButton* test_button_ = nullptr;
   Switch* on_ = nullptr;
-  QLabel* state_ = nullptr;
-  QLabel* facts_ = nullptr;
+  ToneLabel* state_ = nullptr;
+  ToneLabel* facts_ = nullptr;
   QComboBox* host_ = nullptr;
   QSpinBox* port_ = nullptr;
   Switch* cors_ = nullptr;
@@ -78,8 +77,7 @@ class ServePage : public Panel {
   Switch* autostart_ = nullptr;
   QLabel* limits_ = nullptr;
   DialectRows* dialects_ = nullptr;
-  QWidget* answer_box_ = nullptr;
-  QPlainTextEdit* answer_ = nullptr;
+  TestAnswer* answer_ = nullptr;
 };
 
 }  // namespace lathe::ui
