@@ -2,8 +2,11 @@
 // MessageTree: the messages of a chat, the path that is shown, and the versions of each message on it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "app/api/history.h"
@@ -62,7 +65,7 @@ class MessageTree {
   /// Messages with the parent of `message` that are not deleted, by ascending id. Empty: there is no such message.
   std::vector<std::int64_t> versions(std::int64_t message) const;
 
-  /// Each of the following calls leaves path() as it then is. Requires: the history has made the same change.
+  /// The following calls repeat a change that the history has made. add() gives the message the highest rank.
   void add(StoredMessage message);
   void add_first(StoredMessage message);
   void set_rank(std::int64_t message, std::int64_t rank);
@@ -78,7 +81,7 @@ class MessageTree {
   std::map<std::int64_t, StoredMessage> messages_;
   std::map<std::int64_t, std::vector<std::int64_t>> children_;  ///< by parent, by ascending id
   MessagePath path_;
-  std::int64_t tail_ = 0;
+  std::int64_t tail_ = 0, max_rank_ = 0;
 };
 
 /// A message for the path's end, not saved yet.

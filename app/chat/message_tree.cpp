@@ -11,6 +11,7 @@ MessageTree::MessageTree(std::vector<StoredMessage> messages) {
   std::sort(messages.begin(), messages.end(), [](const StoredMessage& a, const StoredMessage& b) { return a.id < b.id; });
   for (StoredMessage& message : messages) {
     children_[message.parent].push_back(message.id);
+    max_rank_ = std::max(max_rank_, message.rank);
     const std::int64_t id = message.id;
     messages_.insert_or_assign(id, std::move(message));
   }
@@ -60,6 +61,7 @@ void MessageTree::walk() {
 }
 
 void MessageTree::add(StoredMessage message) {
+  message.rank = ++max_rank_;
   std::vector<std::int64_t>& siblings = children_[message.parent];
   siblings.insert(std::upper_bound(siblings.begin(), siblings.end(), message.id), message.id);
   const std::int64_t id = message.id;
@@ -76,6 +78,7 @@ void MessageTree::add_first(StoredMessage message) {
 
 void MessageTree::set_rank(std::int64_t message, std::int64_t rank) {
   if (const auto found = messages_.find(message); found != messages_.end()) found->second.rank = rank;
+  max_rank_ = std::max(max_rank_, rank);
   walk();
 }
 
@@ -89,6 +92,9 @@ void MessageTree::erase(std::int64_t message) {
   if (found == messages_.end()) return;
   std::erase(children_[found->second.parent], message);
   messages_.erase(found);
+  // The history counts from the highest rank that is left.
+  max_rank_ = 0;
+  for (const auto& [id, left] : messages_) max_rank_ = std::max(max_rank_, left.rank);
   walk();
 }
 
