@@ -26,7 +26,9 @@ enum class Fact : unsigned {
   server_off_or_on = 128,  ///< the server is neither starting nor stopping
   model_or_failed = 256,   ///< there is a model to unload or a failed load to try again
   changed_settings = 512,  ///< the Model dock has settings that are not yet applied
-  can_chat = 1024,         ///< a model is ready and has a chat template
+  can_chat = 1024,         ///< a model is ready and generates text
+  can_undo = 2048,
+  can_redo = 4096,
 };
 Q_DECLARE_FLAGS(Facts, Fact)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Facts)

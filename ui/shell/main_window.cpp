@@ -72,7 +72,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
       conversation_(workbench.history(), background_),
       writer_(workbench, bridge_, background_, sampling_, conversation_),
       context_{workbench, bridge_,   background_, theme,         actions_, navigator_,
-               state_,    sampling_, load_,       conversation_, writer_} {
+               state_,    sampling_, load_,       conversation_, writer_,   undo_} {
   setObjectName(QStringLiteral("main_window"));
   connect_drops();
   setMinimumSize(theme.px(760), theme.px(520));
@@ -153,6 +153,7 @@ void MainWindow::connect_drops() {
 }
 
 void MainWindow::connect_actions() {
+  connect_undo();
   actions_.on(QStringLiteral("app.quit"), this, [this] { close(); });
   actions_.on(QStringLiteral("model.open"), this, [this] { open_model_dialog(); });
   actions_.on(QStringLiteral("view.palette"), this, [this] { palette_->open(); });
@@ -176,6 +177,20 @@ void MainWindow::connect_actions() {
   });
   connect(&bridge_, &Bridge::sweep_changed, this, &MainWindow::update_rail_dots);
   bridge_.watch(this, Interest::model | Interest::server | Interest::sweep);
+}
+
+void MainWindow::connect_undo() {
+  const auto named = [](const QString& word, const QString& what) {
+    return what.isEmpty() ? word : QStringLiteral("%1: %2").arg(word, what);
+  };
+  actions_.on(QStringLiteral("edit.undo"), &undo_, [this] { undo_.undo(); });
+  actions_.on(QStringLiteral("edit.redo"), &undo_, [this] { undo_.redo(); });
+  connect(&undo_, &QUndoStack::indexChanged, this, [this, named] {
+    actions_.set_fact(Fact::can_undo, undo_.canUndo());
+    actions_.set_fact(Fact::can_redo, undo_.canRedo());
+    actions_[QStringLiteral("edit.undo")]->setText(named(tr("&Undo"), undo_.undoText()));
+    actions_[QStringLiteral("edit.redo")]->setText(named(tr("&Redo"), undo_.redoText()));
+  });
 }
 
 void MainWindow::connect_layout_actions() {

@@ -63,6 +63,7 @@ class MainWindow : public QMainWindow {
   void connect_drops();
   void connect_actions();
   void connect_layout_actions();
+  void connect_undo();
   void update_facts();
   void update_title();
   void update_dock_toggles();
@@ -92,6 +93,7 @@ class MainWindow : public QMainWindow {
   LoadChoice load_;
   Conversation conversation_;
   ReplyWriter writer_;
+  QUndoStack undo_;
   PanelContext context_;
   QStackedWidget* pages_ = nullptr;
   Rail* rail_ = nullptr;

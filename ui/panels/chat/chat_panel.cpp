@@ -6,7 +6,9 @@
 #include <QInputDialog>
 #include <QMenu>
 #include <QVBoxLayout>
+#include <algorithm>
 
+#include "ui/models/deletions.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/sampling_choice.h"
 #include "ui/panels/chat/chat_export.h"
@@ -63,7 +65,7 @@ void ChatPanel::make_header() {
   system->setObjectName(QStringLiteral("chat.menu.system"));
   connect(system, &QAction::triggered, this, [this] {
     if (system_->message() == 0)
-      context_.conversation.insert("system", tr("You are a precise assistant. Answer briefly."), 0);
+      context_.conversation.insert_first("system", tr("You are a precise assistant. Answer briefly."));
     system_->set_open(true);
   });
   connect(menu_button, &QToolButton::clicked, menu,
@@ -137,6 +139,14 @@ void ChatPanel::make_column() {
   overflow_->hide();
   composer_ = new Composer(context_, bottom);
   meter_ = new ContextMeter(theme, bottom);
+  undo_ = new UndoLine(
+      theme, QStringLiteral("chat.undo"), context_.undo,
+      [](const QUndoCommand& command) {
+        const auto* deletion = dynamic_cast<const MessageDeletion*>(&command);
+        return deletion != nullptr ? deletion->done() : QString();
+      },
+      bottom);
+  below->addWidget(undo_);
   below->addWidget(overflow_);
   below->addWidget(composer_);
   below->addWidget(meter_);
@@ -176,19 +186,20 @@ void ChatPanel::connect_message_actions() {
     bool replies_only;
   } tools[] = {{"chat.copy_reply", MessageTool::copy, true},         {"chat.regenerate", MessageTool::regenerate, false},
                {"chat.continue", MessageTool::continue_reply, true}, {"chat.edit", MessageTool::edit, false},
-               {"chat.delete", MessageTool::remove, false},          {"chat.previous_version", MessageTool::previous, true},
-               {"chat.next_version", MessageTool::next, true},       {"chat.branch", MessageTool::branch, false}};
+               {"chat.delete", MessageTool::remove, false},          {"chat.branch", MessageTool::branch, false}};
   for (const auto& entry : tools) {
     context_.actions.on(QLatin1String(entry.id), this, [this, entry] {
       if (const std::int64_t message = chosen_message(entry.replies_only)) use_tool(message, entry.tool);
     });
   }
+  context_.actions.on(QStringLiteral("chat.previous_version"), this, [this] { step_version(message_of_versions(), -1); });
+  context_.actions.on(QStringLiteral("chat.next_version"), this, [this] { step_version(message_of_versions(), 1); });
   connect(transcript_, &Transcript::tool_used, this, &ChatPanel::use_tool);
   connect(transcript_, &Transcript::edited, this, &ChatPanel::take_edit);
 }
 
 void ChatPanel::connect_conversation() {
-  for (const auto signal : {&Conversation::inserted, &Conversation::removed, &Conversation::changed})
+  for (const auto signal : {&Conversation::path_changed, &Conversation::changed})
     connect(&context_.conversation, signal, this, [this] { refresh(), queue_count(); });
   connect(&context_.conversation, &Conversation::reset, this, [this] { refresh(), queue_count(); });
   connect(&context_.conversation, &Conversation::title_changed, this, [this] {
@@ -221,8 +232,7 @@ void ChatPanel::insert() {
   const QString text = composer_->text();
   if (text.trimmed().isEmpty() || context_.writer.running()) return;
   const std::string role = composer_->role();
-  if (role == "system" && system_->message() != 0) context_.conversation.edit(system_->message(), text);
-  else if (context_.conversation.insert(role, text, role == "system" ? 0 : -1) == 0) return refresh();
+  if (context_.conversation.insert(role, text) == 0) return refresh();
   composer_->clear();
 }
 
@@ -237,7 +247,7 @@ std::int64_t ChatPanel::chosen_message(bool replies_only) const {
 
 void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
   const app::StoredMessage* stored = context_.conversation.find(message);
-  if (stored == nullptr) return;
+  if (stored == nullptr || context_.conversation.index_of(message) < 0) return;
   switch (tool) {
     case MessageTool::copy: QApplication::clipboard()->setText(context_.conversation.shown_text(*stored)); break;
     case MessageTool::edit: transcript_->start_editing(message); break;
@@ -245,10 +255,10 @@ void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
     case MessageTool::continue_reply: context_.writer.continue_reply(message); break;
     case MessageTool::branch: context_.conversation.branch(message); break;
     case MessageTool::remove:
-      if (context_.writer.message() != message) context_.conversation.remove(message);
+      if (context_.writer.message() != message) remove({message});
       break;
     case MessageTool::inspect: {
-      const ReplyFooter footer = footer_of(stored->versions[static_cast<std::size_t>(stored->current)].footer_json);
+      const ReplyFooter footer = footer_of(stored->footer_json);
       if (footer.record != 0) Q_EMIT context_.navigator.inspect_request(footer.record);
       break;
     }
@@ -258,18 +268,31 @@ void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
 }
 
 void ChatPanel::step_version(std::int64_t message, int step) {
-  if (const app::StoredMessage* stored = context_.conversation.find(message))
-    context_.conversation.show_version(message, stored->current + step);
+  const std::vector<std::int64_t> all = context_.conversation.versions(message);
+  const auto at = std::find(all.begin(), all.end(), message) - all.begin();
+  context_.conversation.show_version(message, static_cast<int>(at) + step);
+}
+
+/// The message with the focus, else the last one with other versions; 0: no message has any.
+std::int64_t ChatPanel::message_of_versions() const {
+  const Conversation& conversation = context_.conversation;
+  if (const std::int64_t focused = transcript_->focused_message(); conversation.versions(focused).size() > 1) return focused;
+  for (std::size_t i = conversation.messages().size(); i-- > 0;)
+    if (conversation.versions(conversation.messages()[i].id).size() > 1) return conversation.messages()[i].id;
+  return 0;
+}
+
+void ChatPanel::remove(std::vector<std::int64_t> messages) {
+  if (!messages.empty()) context_.undo.push(new MessageDeletion(context_.conversation, std::move(messages)));
 }
 
 void ChatPanel::take_edit(std::int64_t message, const QString& text, bool and_send) {
-  context_.conversation.edit(message, text);
-  if (and_send && context_.bridge.can_chat()) context_.writer.regenerate(message);
+  const std::int64_t version = context_.conversation.edit(message, text);
+  if (and_send && version != 0 && context_.bridge.can_chat()) context_.writer.regenerate(version);
 }
 
 void ChatPanel::open_chat(std::int64_t id) {
   if (id != 0 && id == context_.conversation.id()) return;
-  context_.writer.stop_and_keep();
   if (id == 0 || !context_.conversation.open(id)) context_.conversation.start_new();
   composer_->take_focus();
 }
@@ -334,12 +357,11 @@ void ChatPanel::refresh_overflow() {
   overflow_->show();
 }
 
-void ChatPanel::drop_oldest() {
-  for (int i = 0; i < 2; ++i) {
-    const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
-    const std::size_t first = system_->message() != 0 ? 1 : 0;
-    if (messages.size() > first + 1) context_.conversation.remove(messages[first].id);
-  }
+void ChatPanel::drop_oldest(int n) {
+  std::vector<std::int64_t> oldest;
+  for (int i = 0; i < n; ++i)
+    oldest.push_back(context_.conversation.messages()[first_to_drop() + static_cast<std::size_t>(i)].id);
+  remove(std::move(oldest));
 }
 
 void ChatPanel::queue_count() {

@@ -53,11 +53,12 @@ class MessageWidget : public QWidget {
 
  private:
   void make_versions();
+  void refresh_versions();
   void make_tools();
   void show_tools(bool shown);
-  void refresh_error(const app::MessageVersion& version);
+  void refresh_error(const app::StoredMessage& version);
   void refresh_reasoning(const QString& reasoning);
-  void show_interrupted(const app::MessageVersion& version);
+  void show_interrupted(const app::StoredMessage& version);
   void end_editing();
   void finish_editing(bool and_send);
   bool is_user() const { return role_ == "user"; }

@@ -66,7 +66,7 @@ PromptView::PromptView(const PanelContext& context, QWidget* parent) : QWidget(p
   text_->setStyleSheet(QStringLiteral("QTextEdit { background: transparent; border: none; }"));
   column->addWidget(facts_);
   column->addWidget(text_, 1);
-  for (const auto signal : {&Conversation::inserted, &Conversation::removed, &Conversation::changed})
+  for (const auto signal : {&Conversation::path_changed, &Conversation::changed})
     connect(&context.conversation, signal, this, [this] { refresh(); });
   connect(&context.conversation, &Conversation::reset, this, [this] { refresh(); });
   connect(&context.theme, &Theme::changed, this, [this] { refresh(); });

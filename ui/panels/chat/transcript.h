@@ -42,9 +42,9 @@ class Transcript : public QAbstractScrollArea {
     MessageWidget* widget = nullptr;
     int height = 0, y = 0;
   };
-  void inserted(int index);
-  void removed(int index);
+  void follow_path(int from);
   void changed(int index);
+  void move_focus(const QString& part, int row);
   Row* row_of(std::int64_t message);
   bool is_row(int index) const;
   int estimate(const app::StoredMessage& message) const;
