@@ -113,6 +113,7 @@ void ReplyWriter::begin(std::int64_t message, int context_end, bool continues, b
   turn.messages = conversation_.turns(context_end);
   turn.sampling = sampling_.draw_params();
   turn.continue_final_message = continues;
+  turn.completes = bridge_.completes();
   const app::StoredMessage* stored = conversation_.find(message);
   const bool goes_on = continues && stored != nullptr;
   Reply reply;

@@ -18,6 +18,13 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kCountAfterMs = 300;
+constexpr qint64 kMostReserve = 512, kShortReply = 64;
+
+/// Tokens that the meter keeps free for a reply of at most `most` tokens (0: until the context is full). A reply may be longer
+/// where there is room; a small context is not called full because of a large limit.
+qint64 reply_reserve(qint64 most, qint64 limit) {
+  return std::min({most > 0 ? most : kMostReserve, kMostReserve, limit / 2});
+}
 
 }  // namespace
 
@@ -325,10 +332,10 @@ void ChatPanel::refresh() {
 void ChatPanel::refresh_meter() {
   const qint64 limit = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
   const qint64 most = context_.sampling.values().params.max_tokens;
-  qint64 used = used_tokens_, reserve = most > 0 ? most : std::max<qint64>(0, limit - used - draft_tokens_);
+  qint64 used = used_tokens_, reserve = reply_reserve(most, limit);
   if (const ChatStream* stream = context_.writer.stream(); stream != nullptr && stream->usage().n_prompt_tokens > 0) {
     used = stream->usage().n_prompt_tokens + stream->usage().n_completion_tokens;
-    if (most > 0) reserve = std::max<qint64>(0, most - stream->usage().n_completion_tokens);
+    reserve = std::max<qint64>(0, reserve - stream->usage().n_completion_tokens);
   }
   meter_->set(used, draft_tokens_, reserve, limit);
   refresh_overflow();
@@ -339,22 +346,49 @@ void ChatPanel::refresh_overflow() {
   if (!problem.isEmpty()) {
     overflow_->set(MessageTone::error, tr("The chat could not be saved"), problem, {});
   } else if (meter_->over() && !context_.writer.running() && !context_.conversation.empty()) {
-    std::vector<InlineMessage::Button> buttons;
-    buttons.push_back({QStringLiteral("drop"), tr("Delete the oldest two messages"), [this] { drop_oldest(); }});
-    if (context_.sampling.values().params.max_tokens > 64)
-      buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most 64 tokens"), [this] {
-                           SamplingValues values = context_.sampling.values();
-                           values.params.max_tokens = 64;
-                           context_.sampling.set_values(values);
-                         }});
-    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"),
-                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
-    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"), meter_->words(),
-                   std::move(buttons));
+    std::vector<InlineMessage::Button> buttons = overflow_fixes();
+    const QString advice = buttons.empty() ? tr("Shorten the message, or start a new chat.") : QString();
+    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"),
+                   QStringLiteral("%1. %2").arg(meter_->words(), advice).trimmed(), std::move(buttons));
   } else {
     return overflow_->hide();
   }
   overflow_->show();
+}
+
+/// The fewest oldest messages whose deletion makes room, up to the next question; 0: deleting them does not help. A message's
+/// share of the tokens is taken to be its share of the text.
+int ChatPanel::n_to_drop(qint64 excess) const {
+  const app::MessagePath& messages = context_.conversation.messages();
+  double characters = 0, freed = 0;
+  for (const app::StoredMessage& message : messages) characters += static_cast<double>(message.text.size()) + 1;
+  const double wanted = characters * static_cast<double>(excess) / static_cast<double>(std::max<qint64>(1, used_tokens_));
+  const std::size_t first = first_to_drop();
+  for (std::size_t i = first; i + 1 < messages.size(); ++i) {
+    freed += static_cast<double>(messages[i].text.size()) + 1;
+    if (freed >= wanted && messages[i + 1].role == "user") return static_cast<int>(i + 1 - first);
+  }
+  return 0;
+}
+
+std::vector<InlineMessage::Button> ChatPanel::overflow_fixes() {
+  std::vector<InlineMessage::Button> buttons;
+  const qint64 limit = context_.bridge.loaded()->max_model_len, text = used_tokens_ + draft_tokens_;
+  const qint64 most = context_.sampling.values().params.max_tokens;
+  const qint64 excess = text + reply_reserve(most, limit) - limit;
+  if (const int n = n_to_drop(excess); n > 0)
+    buttons.push_back({QStringLiteral("drop"), n == 1 ? tr("Delete the oldest message") : tr("Delete the oldest %1 messages").arg(n),
+                       [this, n] { drop_oldest(n); }});
+  if (reply_reserve(most, limit) > kShortReply && text + kShortReply <= limit)
+    buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most %1 tokens").arg(kShortReply), [this] {
+                         SamplingValues values = context_.sampling.values();
+                         values.params.max_tokens = kShortReply;
+                         context_.sampling.set_values(values);
+                       }});
+  if (context_.bridge.loaded()->info.max_position_embeddings >= limit + excess)
+    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"),
+                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
+  return buttons;
 }
 
 void ChatPanel::drop_oldest(int n) {
@@ -378,11 +412,11 @@ void ChatPanel::count() {
   context_.background.run(
       this,
       [&slot = context_.workbench.models(), messages = std::move(messages), draft = draft.toStdString(),
-       role = composer_->role()]() mutable {
+       role = composer_->role(), completes = context_.bridge.completes()]() mutable {
         Counts counts;
-        const auto tokens = [&slot](const std::vector<engine::ChatMessage>& list) -> qint64 {
+        const auto tokens = [&slot, completes](const std::vector<engine::ChatMessage>& list) -> qint64 {
           const engine::Result<std::int64_t> n =
-              list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list);
+              list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list, completes);
           return n ? *n : 0;
         };
         counts.used = tokens(messages);

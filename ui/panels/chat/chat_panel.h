@@ -50,6 +50,8 @@ class ChatPanel : public Panel {
   void refresh();
   void refresh_meter();
   void refresh_overflow();
+  std::vector<InlineMessage::Button> overflow_fixes();
+  int n_to_drop(qint64 excess) const;
   void drop_oldest(int n);
   std::size_t first_to_drop() const { return system_->message() != 0 ? 1 : 0; }
   void remove(std::vector<std::int64_t> messages);

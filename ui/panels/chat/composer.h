@@ -52,12 +52,15 @@ class Composer : public QWidget, public FileTaker {
   void show_notice(const QString& what, const QString& numbers);
   void take_change();
   bool enter_sends() const;
+  QString obstacle() const;
 
   const PanelContext& context_;
   DraftField* field_;
   DraftKeeper* keeper_;
   InlineMessage* notice_ = nullptr;  ///< the reason why text or a file was not taken, until the text changes
   QComboBox* role_;
+  QLabel* mode_;    ///< "Complete", in place of the role
+  QLabel* reason_;  ///< why the text cannot be sent
   QLabel* count_;
   QLabel* hint_;
   QPushButton* send_;
