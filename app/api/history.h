@@ -44,6 +44,8 @@ class History {
   virtual engine::Result<std::int64_t> create_chat(const std::string& title) = 0;
   virtual engine::Result<void> rename_chat(std::int64_t chat, const std::string& title) = 0;
   virtual engine::Result<void> pin_chat(std::int64_t chat, bool pinned) = 0;
+  /// Copies a chat with its whole tree and its draft. Returns the id of the copy.
+  virtual engine::Result<std::int64_t> copy_chat(std::int64_t chat, const std::string& title) = 0;
   /// Marks a chat as deleted, or restores it. Opening the database erases marked chats.
   virtual engine::Result<void> delete_chat(std::int64_t chat, bool deleted = true) = 0;
 

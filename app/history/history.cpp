@@ -92,6 +92,20 @@ class SqliteHistory final : public History {
     return change_chat("UPDATE chats SET pinned = ? WHERE id = ? RETURNING id", pinned ? 1 : 0, chat);
   }
 
+  Result<std::int64_t> copy_chat(std::int64_t chat, const std::string& title) override {
+    const std::lock_guard lock(mutex_);
+    LATHE_TRY(Transaction transaction, Transaction::begin(*database_));
+    LATHE_TRY(Statement insert, database_->prepare("INSERT INTO chats (title, folder, draft, updated_unix_ms) SELECT ?, folder, "
+                                                   "draft, ? FROM chats WHERE id = ? RETURNING id"));
+    LATHE_TRY(const bool found, insert.bind(title).bind(now_ms()).bind(chat).step());
+    if (!found) return no_such("chat", chat);
+    const std::int64_t copy = insert.integer(0);
+    LATHE_TRY_VOID(insert.run());
+    LATHE_TRY_VOID(copy_messages(chat, copy));
+    LATHE_TRY_VOID(transaction.commit());
+    return copy;
+  }
+
   Result<void> delete_chat(std::int64_t chat, bool deleted) override {
     const std::lock_guard lock(mutex_);
     return change_chat("UPDATE chats SET deleted_unix_ms = ? WHERE id = ? RETURNING id", deleted ? now_ms() : 0, chat);
@@ -270,6 +284,23 @@ class SqliteHistory final : public History {
     const std::int64_t id = database_->last_id();
     LATHE_TRY_VOID(write_words(id, message.text));
     return id;
+  }
+
+  /// Each new id is the old one and a distance, by which it is higher than all ids that were ever given.
+  Result<void> copy_messages(std::int64_t from, std::int64_t to) {
+    LATHE_TRY(Statement offset, database_->prepare("SELECT seq + 1 - (SELECT coalesce(min(id), 1) FROM messages WHERE chat = ?) "
+                                                   "FROM sqlite_sequence WHERE name = 'messages'"));
+    LATHE_TRY(const bool any, offset.bind(from).step());
+    if (!any) return {};
+    const std::int64_t distance = offset.integer(0);
+    LATHE_TRY(Statement copy, database_->prepare(
+                                  "INSERT INTO messages (id, chat, parent, role, text, footer_json, partial, rank, "
+                                  "deleted_unix_ms) SELECT id + ?1, ?2, iif(parent = 0, 0, parent + ?1), role, text, "
+                                  "footer_json, partial, rank, deleted_unix_ms FROM messages WHERE chat = ?3"));
+    LATHE_TRY_VOID(copy.bind(distance).bind(to).bind(from).run());
+    LATHE_TRY(Statement words, database_->prepare("INSERT INTO words (rowid, body) SELECT id, text FROM messages WHERE chat = ? "
+                                                  "AND deleted_unix_ms = 0"));
+    return words.bind(to).run();
   }
 
   Result<void> forget_words(std::int64_t message) {

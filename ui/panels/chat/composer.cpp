@@ -7,6 +7,7 @@
 #include <QKeyEvent>
 #include <QLocale>
 #include <QPainter>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -66,6 +67,8 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   make_row();
   keeper_ = new DraftKeeper(context, [this] { return text(); }, this);
   field_->set_text(keeper_->load());
+  connect(&context.conversation, &Conversation::reset, this, &Composer::change_chat);
+  connect(&context.conversation, &Conversation::title_changed, keeper_, &DraftKeeper::follow_chat);
   connect(field_, &QPlainTextEdit::textChanged, this, &Composer::take_change);
   connect(field_, &DraftField::left_out, this, [this](qint64 characters) {
     show_notice(tr("A message has at most %L1 characters").arg(DraftField::kMostCharacters),
@@ -130,6 +133,20 @@ bool Composer::enter_sends() const {
 }
 
 void Composer::set_text(const QString& text) { field_->set_text(text); }
+
+/// Shows the draft of the chat that is shown now, without marking it as changed.
+void Composer::change_chat() {
+  const QString draft = keeper_->change_chat();
+  {
+    const QSignalBlocker no_change(field_);
+    field_->set_text(draft);
+    field_->document()->clearUndoRedoStacks();
+  }
+  if (notice_ != nullptr) notice_->hide();
+  fit_height();
+  refresh_state();
+  Q_EMIT draft_changed();
+}
 
 void Composer::take_change() {
   if (notice_ != nullptr) notice_->hide();
@@ -253,6 +270,9 @@ bool Composer::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride) {
     // Ctrl+Enter is also an action; in this field, the field handles the key.
     const auto* key = static_cast<QKeyEvent*>(event);
+    // Ctrl+Z undoes what was typed; after that, what was deleted.
+    if (key->matches(QKeySequence::Undo) && !field_->document()->isUndoAvailable()) return event->ignore(), true;
+    if (key->matches(QKeySequence::Redo) && !field_->document()->isRedoAvailable()) return event->ignore(), true;
     if (key->key() == Qt::Key_Return && key->modifiers() == Qt::ControlModifier) return event->accept(), true;
   }
   if (event->type() == QEvent::KeyPress) {

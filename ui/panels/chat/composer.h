@@ -51,6 +51,7 @@ class Composer : public QWidget, public FileTaker {
   void attach();
   void show_notice(const QString& what, const QString& numbers);
   void take_change();
+  void change_chat();
   bool enter_sends() const;
   QString obstacle() const;
 
