@@ -35,6 +35,8 @@ constexpr ActionDescriptor kTable[] = {
      QT_TRANSLATE_NOOP("Actions", "Search the messages of this chat"), {}, false, true},
     {"chat.find_next", QT_TRANSLATE_NOOP("Actions", "Find &next"), edit, "", "F3",
      QT_TRANSLATE_NOOP("Actions", "Go to the next message that matches")},
+    {"chat.find_previous", QT_TRANSLATE_NOOP("Actions", "Find p&revious"), edit, "", "Shift+F3",
+     QT_TRANSLATE_NOOP("Actions", "Go to the previous message that matches")},
     // View
     {"view.palette", QT_TRANSLATE_NOOP("Actions", "Command &palette"), view, "search", "Ctrl+Shift+P; Ctrl+Alt+I",
      QT_TRANSLATE_NOOP("Actions", "Find any action by its name")},

@@ -165,7 +165,8 @@ void ChatPanel::make_column() {
     if (context_.actions[QStringLiteral("chat.send")]->isEnabled()) send();
     else composer_->take_focus();
   });
-  connect(find_, &FindBar::found, this, [this](qint64 message) { transcript_->show_message(message); });
+  connect(find_, &FindBar::found, this, [this](qint64 message) { transcript_->show_message(message, false); });
+  transcript_->set_focus_after(header_->findChild<QWidget*>(QStringLiteral("chat.more")));
 }
 
 void ChatPanel::connect_actions() {
@@ -177,7 +178,8 @@ void ChatPanel::connect_actions() {
   actions.on(QStringLiteral("chat.stop"), this, [this] { context_.writer.stop(); });
   actions.on(QStringLiteral("chat.cycle_role"), this, [this] { composer_->cycle_role(); });
   actions.on(QStringLiteral("chat.find"), this, [this] { find_->open(); });
-  actions.on(QStringLiteral("chat.find_next"), this, [this] { find_->next(); });
+  actions.on(QStringLiteral("chat.find_next"), this, [this] { find_->go(1); });
+  actions.on(QStringLiteral("chat.find_previous"), this, [this] { find_->go(-1); });
   actions.on(QStringLiteral("chat.export_markdown"), this, [this] { export_chat(true); });
   actions.on(QStringLiteral("chat.export_json"), this, [this] { export_chat(false); });
   connect(&context_.navigator, &Navigator::open_chat, this, [this](qint64 id) {

@@ -198,11 +198,25 @@ void MessageWidget::make_tools() {
   for (QToolButton* button : tools_->findChildren<QToolButton*>()) button->installEventFilter(this);
 }
 
+QWidgetList MessageWidget::focus_parts() {
+  QWidgetList parts = {this};
+  for (QWidget* group : {versions_, tools_, static_cast<QWidget*>(reasoning_), static_cast<QWidget*>(body_),
+                         static_cast<QWidget*>(editor_), editor_row_, static_cast<QWidget*>(error_),
+                         static_cast<QWidget*>(footer_)}) {
+    if (group == nullptr) continue;
+    if (group->focusPolicy() != Qt::NoFocus) parts.append(group);
+    for (QWidget* part : group->findChildren<QWidget*>())
+      if (part->focusPolicy() != Qt::NoFocus && part->focusProxy() == nullptr) parts.append(part);
+  }
+  return parts;
+}
+
 void MessageWidget::show_tools(bool shown) {
   const bool wanted = shown && !is_running() && !is_editing();
   if (wanted && tools_ == nullptr) make_tools();
   if (tools_ == nullptr || tools_->isHidden() == !wanted) return;
   tools_->setVisible(wanted);
+  if (wanted) Q_EMIT parts_changed();
   place();
   update();
 }

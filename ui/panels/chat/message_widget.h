@@ -38,8 +38,12 @@ class MessageWidget : public QWidget {
     return reasoning_ != nullptr && !reasoning_->isHidden() ? reasoning_->reasoning() : QString();
   }
 
+  /// The message and what Tab reaches in it, in the order in which they are shown.
+  QWidgetList focus_parts();
+
  Q_SIGNALS:
   void height_changed();
+  void parts_changed();  ///< focus_parts() has others
   void tool_used(qint64 message, lathe::ui::MessageTool tool);
   void edited(qint64 message, const QString& text, bool and_send);
 

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ui/widgets/controls.h"
+
 namespace lathe::ui {
 namespace {
 
@@ -63,7 +65,30 @@ Transcript::Transcript(const PanelContext& context, QWidget* parent) : QAbstract
   connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
     if (!in_layout_) follow_ = value >= verticalScrollBar()->maximum() - 2;
   });
+  make_end_button();
   rebuild();
+}
+
+/// Over the messages while their end is out of view.
+void Transcript::make_end_button() {
+  const Theme& theme = context_.theme;
+  to_end_ = make_button(theme, QStringLiteral("transcript.to_end"), tr("To the end"), viewport(), ButtonLook::plain, true);
+  to_end_->setIcon(theme.icon(QStringLiteral("chevron-down")));
+  to_end_->setToolTip(tr("Go to the last message and follow the reply"));
+  connect(to_end_, &QAbstractButton::clicked, this, &Transcript::scroll_to_end);
+  to_end_->hide();
+}
+
+/// Widgets are made when they come near the view, in any order; Tab goes through them as they are shown.
+void Transcript::order_focus() {
+  QWidget* last = focus_after_;
+  for (const Row& row : rows_) {
+    if (row.widget == nullptr) continue;
+    for (QWidget* part : row.widget->focus_parts()) {
+      if (last != nullptr) setTabOrder(last, part);
+      last = part;
+    }
+  }
 }
 
 int Transcript::column_width(const Theme& theme, int page_width) {
@@ -156,11 +181,14 @@ void Transcript::changed(int index) {
 void Transcript::make_widget(Row& row) {
   auto* widget = new MessageWidget(context_, row.message, viewport());
   connect(widget, &MessageWidget::height_changed, this, &Transcript::queue_layout);
+  connect(widget, &MessageWidget::parts_changed, this, &Transcript::order_focus);
   connect(widget, &MessageWidget::tool_used, this, &Transcript::tool_used);
   connect(widget, &MessageWidget::edited, this, &Transcript::edited);
   row.widget = widget;
+  has_new_widgets_ = true;
   widget->show();
   fade_->raise();
+  to_end_->raise();
 }
 
 void Transcript::queue_layout() {
@@ -224,6 +252,11 @@ void Transcript::relayout() {
     if (row.widget != nullptr) row.widget->setGeometry(x, row.y - top, column, row.height);
   fade_->setGeometry(0, 0, viewport()->width(), theme.px(kFade));
   fade_->setVisible(top > 0);
+  const QSize size = to_end_->sizeHint();
+  to_end_->setGeometry((viewport()->width() - size.width()) / 2, viewport()->height() - size.height() - theme.px(8),
+                       size.width(), size.height());
+  to_end_->setVisible(verticalScrollBar()->maximum() - top > viewport()->height() / 3);
+  if (std::exchange(has_new_widgets_, false)) order_focus();
   in_layout_ = false;
 }
 
@@ -251,13 +284,17 @@ std::int64_t Transcript::focused_message() const {
   return 0;
 }
 
-void Transcript::show_message(std::int64_t message) {
-  const Row* row = row_of(message);
-  if (row == nullptr) return;
-  follow_ = false;
-  verticalScrollBar()->setValue(row->y - context_.theme.px(24));
-  relayout();
-  if (MessageWidget* found = widget(message)) found->setFocus();
+void Transcript::show_message(std::int64_t message, bool take_focus) {
+  if (row_of(message) == nullptr) return;
+  // Rows that come into view are measured, which can move the message.
+  for (int round = 0; round < kMostRounds; ++round) {
+    follow_ = false;
+    const int top = row_of(message)->y - context_.theme.px(24);
+    verticalScrollBar()->setValue(top);
+    relayout();
+    if (row_of(message)->y - context_.theme.px(24) == top) break;
+  }
+  if (MessageWidget* found = widget(message); found != nullptr && take_focus) found->setFocus();
 }
 
 void Transcript::start_editing(std::int64_t message) {
