@@ -11,7 +11,8 @@
 
 namespace lathe::app {
 
-/// A message of a chat's tree. Messages with the same parent are versions of each other; the one with the highest rank is shown.
+/// A message of a chat's tree. Messages with the same parent are versions of each other; the one with the highest rank is
+/// shown.
 struct StoredMessage {
   std::int64_t id = 0;
   std::int64_t parent = 0;  ///< the message that it follows; 0: it begins the chat

@@ -45,8 +45,8 @@ class MessagePath {
   std::vector<const StoredMessage*> list_;
 };
 
-/// A message that was deleted and has no other version is stepped over: the path goes on behind it. Messages whose parents lead
-/// to no root are unreachable. Thread: one at a time.
+/// A message that was deleted and has no other version is stepped over: the path goes on behind it. Messages whose parents
+/// lead to no root are unreachable. Thread: one at a time.
 class MessageTree {
  public:
   MessageTree() = default;

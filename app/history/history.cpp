@@ -63,10 +63,11 @@ class SqliteHistory final : public History {
     const std::string expression = match_expression(words);
     if (expression.empty()) return chats();
     const std::lock_guard lock(mutex_);
-    Result<Statement> statement = database_->prepare(
-        kSelectChats + std::string(" AND (instr(lower(title), lower(trim(?))) > 0 OR id IN (SELECT m.chat FROM words w "
-                                   "JOIN messages m ON m.id = w.rowid WHERE words MATCH ?))") +
-        kOrderChats + " LIMIT ?");
+    Result<Statement> statement =
+        database_->prepare(kSelectChats +
+                           std::string(" AND (instr(lower(title), lower(trim(?))) > 0 OR id IN (SELECT m.chat FROM words w "
+                                       "JOIN messages m ON m.id = w.rowid WHERE words MATCH ?))") +
+                           kOrderChats + " LIMIT ?");
     if (!statement) return {};
     statement->bind(words).bind(expression).bind(kMaxHits);
     return summaries(*statement);
@@ -95,8 +96,9 @@ class SqliteHistory final : public History {
   Result<std::int64_t> copy_chat(std::int64_t chat, const std::string& title) override {
     const std::lock_guard lock(mutex_);
     LATHE_TRY(Transaction transaction, Transaction::begin(*database_));
-    LATHE_TRY(Statement insert, database_->prepare("INSERT INTO chats (title, folder, draft, updated_unix_ms) SELECT ?, folder, "
-                                                   "draft, ? FROM chats WHERE id = ? RETURNING id"));
+    LATHE_TRY(Statement insert,
+              database_->prepare("INSERT INTO chats (title, folder, draft, updated_unix_ms) SELECT ?, folder, "
+                                 "draft, ? FROM chats WHERE id = ? RETURNING id"));
     LATHE_TRY(const bool found, insert.bind(title).bind(now_ms()).bind(chat).step());
     if (!found) return no_such("chat", chat);
     const std::int64_t copy = insert.integer(0);
@@ -113,8 +115,9 @@ class SqliteHistory final : public History {
 
   Result<std::vector<StoredMessage>> messages(std::int64_t chat) const override {
     const std::lock_guard lock(mutex_);
-    LATHE_TRY(Statement rows, database_->prepare("SELECT id, parent, role, text, footer_json, partial, rank, deleted_unix_ms "
-                                                 "FROM messages WHERE chat = ? ORDER BY id"));
+    LATHE_TRY(Statement rows,
+              database_->prepare("SELECT id, parent, role, text, footer_json, partial, rank, deleted_unix_ms "
+                                 "FROM messages WHERE chat = ? ORDER BY id"));
     rows.bind(chat);
     std::vector<StoredMessage> messages;
     while (true) {
@@ -150,7 +153,8 @@ class SqliteHistory final : public History {
     LATHE_TRY(Transaction transaction, Transaction::begin(*database_));
     LATHE_TRY_VOID(touch(chat));
     LATHE_TRY(const std::int64_t id, insert_row(chat, 0, message));
-    LATHE_TRY(Statement follow, database_->prepare("UPDATE messages SET parent = ?1 WHERE chat = ?2 AND parent = 0 AND id != ?1"));
+    LATHE_TRY(Statement follow,
+              database_->prepare("UPDATE messages SET parent = ?1 WHERE chat = ?2 AND parent = 0 AND id != ?1"));
     LATHE_TRY_VOID(follow.bind(id).bind(chat).run());
     LATHE_TRY_VOID(transaction.commit());
     return id;
@@ -276,9 +280,10 @@ class SqliteHistory final : public History {
   }
 
   Result<std::int64_t> insert_row(std::int64_t chat, std::int64_t parent, const StoredMessage& message) {
-    LATHE_TRY(Statement insert,
-              database_->prepare("INSERT INTO messages (chat, parent, role, text, footer_json, partial, rank) SELECT ?1, ?2, "
-                                 "?3, ?4, ?5, ?6, coalesce(max(rank), 0) + 1 FROM messages WHERE chat = ?1"));
+    LATHE_TRY(
+        Statement insert,
+        database_->prepare("INSERT INTO messages (chat, parent, role, text, footer_json, partial, rank) SELECT ?1, ?2, "
+                           "?3, ?4, ?5, ?6, coalesce(max(rank), 0) + 1 FROM messages WHERE chat = ?1"));
     insert.bind(chat).bind(parent).bind(message.role).bind(message.text).bind(message.footer_json);
     LATHE_TRY_VOID(insert.bind(message.partial ? 1 : 0).run());
     const std::int64_t id = database_->last_id();
@@ -288,18 +293,20 @@ class SqliteHistory final : public History {
 
   /// Each new id is the old one and a distance, by which it is higher than all ids that were ever given.
   Result<void> copy_messages(std::int64_t from, std::int64_t to) {
-    LATHE_TRY(Statement offset, database_->prepare("SELECT seq + 1 - (SELECT coalesce(min(id), 1) FROM messages WHERE chat = ?) "
-                                                   "FROM sqlite_sequence WHERE name = 'messages'"));
+    LATHE_TRY(Statement offset,
+              database_->prepare("SELECT seq + 1 - (SELECT coalesce(min(id), 1) FROM messages WHERE chat = ?) "
+                                 "FROM sqlite_sequence WHERE name = 'messages'"));
     LATHE_TRY(const bool any, offset.bind(from).step());
     if (!any) return {};
     const std::int64_t distance = offset.integer(0);
-    LATHE_TRY(Statement copy, database_->prepare(
-                                  "INSERT INTO messages (id, chat, parent, role, text, footer_json, partial, rank, "
-                                  "deleted_unix_ms) SELECT id + ?1, ?2, iif(parent = 0, 0, parent + ?1), role, text, "
-                                  "footer_json, partial, rank, deleted_unix_ms FROM messages WHERE chat = ?3"));
+    LATHE_TRY(Statement copy,
+              database_->prepare("INSERT INTO messages (id, chat, parent, role, text, footer_json, partial, rank, "
+                                 "deleted_unix_ms) SELECT id + ?1, ?2, iif(parent = 0, 0, parent + ?1), role, text, "
+                                 "footer_json, partial, rank, deleted_unix_ms FROM messages WHERE chat = ?3"));
     LATHE_TRY_VOID(copy.bind(distance).bind(to).bind(from).run());
-    LATHE_TRY(Statement words, database_->prepare("INSERT INTO words (rowid, body) SELECT id, text FROM messages WHERE chat = ? "
-                                                  "AND deleted_unix_ms = 0"));
+    LATHE_TRY(Statement words,
+              database_->prepare("INSERT INTO words (rowid, body) SELECT id, text FROM messages WHERE chat = ? "
+                                 "AND deleted_unix_ms = 0"));
     return words.bind(to).run();
   }
 

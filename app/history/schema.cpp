@@ -61,8 +61,8 @@ constexpr const char* kAfterTrees = R"(
   PRAGMA user_version = 2;
 )";
 
-/// Erases marked chats, messages that no path can reach, and the texts of marked messages, which stay only where other messages
-/// follow them.
+/// Erases marked chats, messages that no path can reach, and the texts of marked messages, which stay only where other
+/// messages follow them.
 constexpr const char* kErase = R"(
   DELETE FROM words WHERE rowid IN (SELECT m.id FROM messages m JOIN chats c ON c.id = m.chat WHERE c.deleted_unix_ms > 0);
   DELETE FROM chats WHERE deleted_unix_ms > 0;
@@ -102,10 +102,9 @@ Result<void> check_integrity(Database& database) {
 
 /// Prepares one query for each table: a file with other columns is foreign.
 Result<void> check_columns(Database& database) {
-  for (const char* query :
-       {"SELECT id, title, folder, updated_unix_ms, draft, pinned, deleted_unix_ms FROM chats",
-        "SELECT id, chat, parent, role, text, footer_json, partial, rank, deleted_unix_ms FROM messages",
-        "SELECT rowid, body FROM words WHERE words MATCH 'a'"}) {
+  for (const char* query : {"SELECT id, title, folder, updated_unix_ms, draft, pinned, deleted_unix_ms FROM chats",
+                            "SELECT id, chat, parent, role, text, footer_json, partial, rank, deleted_unix_ms FROM messages",
+                            "SELECT rowid, body FROM words WHERE words MATCH 'a'"}) {
     if (const Result<Statement> statement = database.prepare(query); !statement) return unusable(statement.error().message);
   }
   return {};
@@ -127,8 +126,9 @@ Result<void> make_trees(Database& database) {
     message = rows.integer(1);
     const std::int64_t n_versions = rows.integer(8);
     const bool is_shown = number == std::clamp<std::int64_t>(rows.integer(3), 0, n_versions - 1);
-    LATHE_TRY(Statement insert, database.prepare("INSERT INTO messages (chat, parent, role, text, footer_json, partial, rank) "
-                                                 "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+    LATHE_TRY(Statement insert,
+              database.prepare("INSERT INTO messages (chat, parent, role, text, footer_json, partial, rank) "
+                               "VALUES (?, ?, ?, ?, ?, ?, ?)"));
     insert.bind(chat).bind(parent).bind(rows.text(2)).bind(rows.text(5)).bind(rows.text(6));
     LATHE_TRY_VOID(insert.bind(rows.integer(7)).bind(is_shown ? n_versions : number).run());
     if (is_shown) next_parent = database.last_id();
@@ -151,8 +151,9 @@ Result<void> migrate(Database& database) {
 }
 
 Result<void> erase_marked(Database& database) {
-  LATHE_TRY(const std::int64_t any, number(database, "SELECT EXISTS (SELECT 1 FROM messages WHERE deleted_unix_ms > 0) OR "
-                                                     "EXISTS (SELECT 1 FROM chats WHERE deleted_unix_ms > 0)"));
+  LATHE_TRY(const std::int64_t any, number(database,
+                                           "SELECT EXISTS (SELECT 1 FROM messages WHERE deleted_unix_ms > 0) OR "
+                                           "EXISTS (SELECT 1 FROM chats WHERE deleted_unix_ms > 0)"));
   if (any == 0) return {};
   LATHE_TRY(Transaction transaction, Transaction::begin(database));
   LATHE_TRY_VOID(database.execute(kErase));

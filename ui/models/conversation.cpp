@@ -12,14 +12,14 @@ namespace {
 constexpr int kWriteEveryMs = 500;
 constexpr int kTitleLength = 60;
 
+}  // namespace
+
 QString title_from(const QString& text) {
   QString line = text.trimmed().section(QLatin1Char('\n'), 0, 0).simplified();
   if (line.size() <= kTitleLength) return line;
   const qsizetype space = line.lastIndexOf(QLatin1Char(' '), kTitleLength);
   return line.left(space > kTitleLength / 2 ? space : kTitleLength) + QStringLiteral("…");
 }
-
-}  // namespace
 
 Conversation::Conversation(app::History& history, Background& background, QObject* parent)
     : QObject(parent), history_(history), background_(background), write_timer_(new QTimer(this)) {

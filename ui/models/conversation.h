@@ -16,6 +16,9 @@
 
 namespace lathe::ui {
 
+/// A title from a chat's first question: its first line, cut at a word.
+QString title_from(const QString& text);
+
 /// Thread: GUI. Changes of the tree are written at once. Texts are written in the background; the text of a growing reply at
 /// most twice a second. Replies can also grow in chats that are not shown.
 class Conversation : public QObject {

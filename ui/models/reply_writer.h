@@ -27,16 +27,16 @@ struct ReplyFooter {
 std::string json_of(const ReplyFooter& footer);
 ReplyFooter footer_of(const std::string& json);
 
-/// Writes any number of replies, at most one a chat; leaving a chat changes nothing about its reply. Prompts are rendered and
-/// tokenized in the background.
+/// Writes any number of replies, at most one a chat; leaving a chat changes nothing about its reply. Prompts are rendered
+/// and tokenized in the background.
 class ReplyWriter : public QObject {
   Q_OBJECT
  public:
   ReplyWriter(app::Workbench& workbench, Bridge& bridge, Background& background, SamplingChoice& sampling,
               Conversation& conversation, QObject* parent = nullptr);
 
-  /// The reply of the shown chat: whether it is being written, its message (0: none), and its stream, which is null until the
-  /// engine has taken the request.
+  /// The reply of the shown chat: whether it is being written, its message (0: none), and its stream, which is null until
+  /// the engine has taken the request.
   bool running() const { return running(conversation_.id()); }
   std::int64_t message() const;
   ChatStream* stream() const;
@@ -69,9 +69,9 @@ class ReplyWriter : public QObject {
  private:
   struct Reply {
     std::int64_t chat = 0, message = 0;
-    bool is_version = false;   ///< the message was added for this reply, and others are there
-    QString prefix;            ///< text of the reply that is continued
-    QString reasoning_before;  ///< reasoning of the reply that is continued
+    bool is_version = false;    ///< the message was added for this reply, and others are there
+    QString prefix;             ///< text of the reply that is continued
+    QString reasoning_before;   ///< reasoning of the reply that is continued
     std::uint64_t attempt = 0;  ///< by which the result of a stopped start is ignored
     QPointer<ChatStream> stream;
 

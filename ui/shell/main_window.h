@@ -64,6 +64,7 @@ class MainWindow : public QMainWindow {
   void connect_actions();
   void connect_layout_actions();
   void connect_undo();
+  void connect_writing(StatusBar* status);
   void update_facts();
   void update_title();
   void update_dock_toggles();

@@ -22,7 +22,8 @@ void UndoLine::take(int index) {
   if (what.isEmpty()) return hide();
   // The button belongs to the line that its click hides.
   set(MessageTone::info, what, tr("Ctrl+Z undoes it, too."),
-      {{QStringLiteral("undo"), tr("Undo"), [this] { QMetaObject::invokeMethod(&stack_, &QUndoStack::undo, Qt::QueuedConnection); }}});
+      {{QStringLiteral("undo"), tr("Undo"),
+        [this] { QMetaObject::invokeMethod(&stack_, &QUndoStack::undo, Qt::QueuedConnection); }}});
   show();
   timer_.start();
 }

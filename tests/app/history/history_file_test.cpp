@@ -154,7 +154,8 @@ class HistoryFileTest : public QObject {
   void what_follows_a_deleted_version_is_erased_with_it();
 };
 
-/// A file as the first version wrote it: a question with three answers, the second of which is shown, and a question after it.
+/// A file as the first version wrote it: a question with three answers, the second of which is shown, and a question after
+/// it.
 void write_version_1(const Profile& profile) {
   profile.run(R"(
     CREATE TABLE chats (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, folder TEXT NOT NULL DEFAULT '',

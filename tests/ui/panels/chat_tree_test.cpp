@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Branches, replies in several chats at once, and deletions that are undone, in the real window.
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -40,6 +41,8 @@ class ChatTreeTest : public QObject {
   void a_deleted_message_comes_back_by_the_line_and_by_the_key();
   void the_line_goes_when_something_else_is_undone();
   void a_draft_belongs_to_its_chat();
+  void a_chat_is_pinned_and_duplicated();
+  void chats_of_a_file_are_imported();
   void find_goes_to_the_first_hit_and_keeps_the_focus();
   void tab_goes_through_the_messages_in_their_order();
   void the_end_is_one_click_away();
@@ -326,6 +329,42 @@ void ChatTreeTest::a_draft_belongs_to_its_chat() {
   fixture->trigger("chats.new");
   QCOMPARE(field->toPlainText(), QString());
   QCOMPARE(*fixture->workbench->history().draft(first), std::string("a thought about the first"));
+}
+
+void ChatTreeTest::a_chat_is_pinned_and_duplicated() {
+  show_list();
+  say("first");
+  const std::int64_t first = fixture->chat().id();
+  fixture->trigger("chats.new");
+  say("second");
+  QTRY_VERIFY(row_of(first).isValid());
+  auto* model = static_cast<ui::ChatListModel*>(list()->model());
+  model->set_pinned(row_of(first), true);
+  QTRY_COMPARE(row_of(first).row(), 0);
+  QVERIFY(row_of(first).data(Qt::AccessibleDescriptionRole).toString().contains("pinned"));
+  model->duplicate(row_of(first));
+  QTRY_COMPARE(fixture->chat().title(), QString("first (copy)"));
+  QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
+  QVERIFY(fixture->chat().id() != first);
+}
+
+void ChatTreeTest::chats_of_a_file_are_imported() {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("chats.json");
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(R"([{"conversations":[{"from":"human","value":"What is paging?"},{"from":"gpt","value":"Blocks."}]}])");
+  file.close();
+  fixture->trigger("chats.import");
+  auto* dialog = fixture->find<QFileDialog>("import_dialog");
+  QVERIFY(dialog != nullptr);
+  Q_EMIT dialog->filesSelected({path});
+  dialog->close();
+  QTRY_COMPARE(fixture->chat().title(), QString("What is paging?"));
+  QCOMPARE(fixture->text_of(1), QString("Blocks."));
+  say("And then?");
+  const engine::GenerateRequest last = fixture->engine()->submitted().back();
+  QVERIFY(fixture->engine()->tokenizer().decode(last.prompt_token_ids, false).find("Blocks.") != std::string::npos);
 }
 
 void ChatTreeTest::find_goes_to_the_first_hit_and_keeps_the_focus() {

@@ -20,8 +20,8 @@ namespace {
 constexpr int kCountAfterMs = 300;
 constexpr qint64 kMostReserve = 512, kShortReply = 64;
 
-/// Tokens that the meter keeps free for a reply of at most `most` tokens (0: until the context is full). A reply may be longer
-/// where there is room; a small context is not called full because of a large limit.
+/// Tokens that the meter keeps free for a reply of at most `most` tokens (0: until the context is full). A reply may be
+/// longer where there is room; a small context is not called full because of a large limit.
 qint64 reply_reserve(qint64 most, qint64 limit) {
   return std::min({most > 0 ? most : kMostReserve, kMostReserve, limit / 2});
 }
@@ -100,7 +100,8 @@ void ChatPanel::make_header() {
   connect(more, &QToolButton::clicked, this, [this, more] {
     auto* popup = new QMenu(more);
     popup->setAttribute(Qt::WA_DeleteOnClose);
-    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json", "chat.branch"})
+    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json",
+                           "chat.export_sharegpt", "chats.import", "chat.branch"})
       popup->addAction(context_.actions[QLatin1String(id)]);
     popup->popup(more->mapToGlobal(QPoint(0, more->height())));
   });
@@ -180,8 +181,10 @@ void ChatPanel::connect_actions() {
   actions.on(QStringLiteral("chat.find"), this, [this] { find_->open(); });
   actions.on(QStringLiteral("chat.find_next"), this, [this] { find_->go(1); });
   actions.on(QStringLiteral("chat.find_previous"), this, [this] { find_->go(-1); });
-  actions.on(QStringLiteral("chat.export_markdown"), this, [this] { export_chat(true); });
-  actions.on(QStringLiteral("chat.export_json"), this, [this] { export_chat(false); });
+  for (const app::ChatFileFormat& format : app::chat_file_formats())
+    actions.on(QStringLiteral("chat.export_") + QLatin1String(format.name), this,
+               [this, &format] { save_chat(this, context_, format); });
+  actions.on(QStringLiteral("chats.import"), this, [this] { import_chats(this, context_); });
   connect(&context_.navigator, &Navigator::open_chat, this, [this](qint64 id) {
     open_chat(id);
     Q_EMIT context_.navigator.show_panel(objectName());
@@ -306,8 +309,6 @@ void ChatPanel::open_chat(std::int64_t id) {
   composer_->take_focus();
 }
 
-void ChatPanel::export_chat(bool markdown) { save_chat(this, context_.conversation, markdown); }
-
 void ChatPanel::came_into_view() {
   refresh();
   composer_->take_focus();
@@ -315,7 +316,9 @@ void ChatPanel::came_into_view() {
 
 void ChatPanel::refresh() {
   const Conversation& conversation = context_.conversation;
-  const QString title = conversation.title().isEmpty() ? tr("New chat") : conversation.title();
+  const QString title = !conversation.title().isEmpty() ? conversation.title()
+                        : conversation.id() == 0        ? tr("New chat")
+                                                        : tr("Untitled");
   header_->set_title(title);
   setWindowTitle(title);
   const bool running = context_.writer.running();
@@ -358,8 +361,8 @@ void ChatPanel::refresh_overflow() {
   overflow_->show();
 }
 
-/// The fewest oldest messages whose deletion makes room, up to the next question; 0: deleting them does not help. A message's
-/// share of the tokens is taken to be its share of the text.
+/// The fewest oldest messages whose deletion makes room, up to the next question; 0: deleting them does not help. A
+/// message's share of the tokens is taken to be its share of the text.
 int ChatPanel::n_to_drop(qint64 excess) const {
   const app::MessagePath& messages = context_.conversation.messages();
   double characters = 0, freed = 0;
@@ -379,7 +382,8 @@ std::vector<InlineMessage::Button> ChatPanel::overflow_fixes() {
   const qint64 most = context_.sampling.values().params.max_tokens;
   const qint64 excess = text + reply_reserve(most, limit) - limit;
   if (const int n = n_to_drop(excess); n > 0)
-    buttons.push_back({QStringLiteral("drop"), n == 1 ? tr("Delete the oldest message") : tr("Delete the oldest %1 messages").arg(n),
+    buttons.push_back({QStringLiteral("drop"),
+                       n == 1 ? tr("Delete the oldest message") : tr("Delete the oldest %1 messages").arg(n),
                        [this, n] { drop_oldest(n); }});
   if (reply_reserve(most, limit) > kShortReply && text + kShortReply <= limit)
     buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most %1 tokens").arg(kShortReply), [this] {

@@ -46,7 +46,6 @@ class ChatPanel : public Panel {
   void step_version(std::int64_t message, int step);
   std::int64_t message_of_versions() const;
   void open_chat(std::int64_t id);
-  void export_chat(bool markdown);
   void refresh();
   void refresh_meter();
   void refresh_overflow();

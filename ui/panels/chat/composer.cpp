@@ -65,7 +65,8 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   field_->installEventFilter(this);
   column->addWidget(field_);
   make_row();
-  keeper_ = new DraftKeeper(context, [this] { return text(); }, this);
+  keeper_ = new DraftKeeper(
+      context, [this] { return text(); }, this);
   field_->set_text(keeper_->load());
   connect(&context.conversation, &Conversation::reset, this, &Composer::change_chat);
   connect(&context.conversation, &Conversation::title_changed, keeper_, &DraftKeeper::follow_chat);
@@ -118,8 +119,8 @@ void Composer::make_row() {
   for (QWidget* widget : {static_cast<QWidget*>(role_), static_cast<QWidget*>(mode_), static_cast<QWidget*>(attach_button)})
     row->addWidget(widget);
   row->addStretch(1);
-  for (QWidget* widget : {static_cast<QWidget*>(reason_), static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_), static_cast<QWidget*>(send_),
-                          static_cast<QWidget*>(stop_)})
+  for (QWidget* widget : {static_cast<QWidget*>(reason_), static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_),
+                          static_cast<QWidget*>(send_), static_cast<QWidget*>(stop_)})
     row->addWidget(widget);
   static_cast<QVBoxLayout*>(layout())->addLayout(row);
   const engine::Json last = context_.workbench.settings().get("chat/role");
@@ -205,8 +206,7 @@ void Composer::refresh_state() {
   reason_->setText(has_text && !inserts ? obstacle : QString());
   send_->setToolTip(inserts ? QString() : obstacle);
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write a message while the model loads"));
-  else if (completes)
-    field_->setPlaceholderText(tr("Write a text; the model, which has no chat template, continues it"));
+  else if (completes) field_->setPlaceholderText(tr("Write a text; the model, which has no chat template, continues it"));
   else if (context_.bridge.lacks_template())
     field_->setPlaceholderText(tr("This model gives vectors and no text: use it on the Serve page"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DraftKeeper: keeps the text of the composer while it changes, with the shown chat, or in its own file while the chat is new:
-// seldom, and on the GUI thread only at the end.
+// DraftKeeper: keeps the text of the composer while it changes, with the shown chat, or in its own file while the chat is
+// new: seldom, and on the GUI thread only at the end.
 #pragma once
 
 #include <QObject>
@@ -41,8 +41,8 @@ class DraftKeeper : public QObject {
   std::function<QString()> text_;
   std::shared_ptr<Writes> writes_;
   QTimer timer_;
-  std::int64_t chat_ = 0;   ///< the chat whose draft the text is; 0: a new one
-  bool changed_ = false;    ///< since the text was last written
+  std::int64_t chat_ = 0;  ///< the chat whose draft the text is; 0: a new one
+  bool changed_ = false;   ///< since the text was last written
   bool problem_told_ = false;
 };
 

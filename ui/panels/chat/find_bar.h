@@ -12,7 +12,8 @@
 
 namespace lathe::ui {
 
-/// Typing goes to the first hit from the current one on. Return, F3 and the arrow go to the next, with Shift to the previous.
+/// Typing goes to the first hit from the current one on. Return, F3 and the arrow go to the next, with Shift to the
+/// previous.
 class FindBar : public QWidget {
   Q_OBJECT
  public:

@@ -200,9 +200,9 @@ void MessageWidget::make_tools() {
 
 QWidgetList MessageWidget::focus_parts() {
   QWidgetList parts = {this};
-  for (QWidget* group : {versions_, tools_, static_cast<QWidget*>(reasoning_), static_cast<QWidget*>(body_),
-                         static_cast<QWidget*>(editor_), editor_row_, static_cast<QWidget*>(error_),
-                         static_cast<QWidget*>(footer_)}) {
+  for (QWidget* group :
+       {versions_, tools_, static_cast<QWidget*>(reasoning_), static_cast<QWidget*>(body_), static_cast<QWidget*>(editor_),
+        editor_row_, static_cast<QWidget*>(error_), static_cast<QWidget*>(footer_)}) {
     if (group == nullptr) continue;
     if (group->focusPolicy() != Qt::NoFocus) parts.append(group);
     for (QWidget* part : group->findChildren<QWidget*>())

@@ -154,7 +154,8 @@ void Transcript::follow_path(int from) {
   }
   for (const Row& row : rows_)
     if (row.widget != nullptr && context_.conversation.index_of(row.message) >= from) row.widget->refresh();
-  if (!messages.empty() && static_cast<std::size_t>(from) + 1 == messages.size() && old.size() < rows_.size()) follow_ = true;
+  if (!messages.empty() && static_cast<std::size_t>(from) + 1 == messages.size() && old.size() < rows_.size())
+    follow_ = true;
   else if (static_cast<std::size_t>(from) < messages.size()) follow_ = false;
   relayout();
   if (focused_row >= 0) move_focus(part, focused_row);

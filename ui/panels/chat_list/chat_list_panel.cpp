@@ -46,7 +46,8 @@ class ChatRowDelegate final : public QStyledItemDelegate {
     QRect text = box.adjusted(theme.px(10), theme.px(4), -theme.px(8), -theme.px(4));
     if (index.data(ChatListModel::kPinnedRole).toBool()) {
       const int side = theme.px(14);
-      theme.icon(QStringLiteral("pin"), IconTone::quiet).paint(painter, QRect(text.right() - side, text.top() + 2, side, side));
+      theme.icon(QStringLiteral("pin"), IconTone::quiet)
+          .paint(painter, QRect(text.right() - side, text.top() + 2, side, side));
       text.setRight(text.right() - side - theme.px(4));
     }
     const bool writing = index.data(ChatListModel::kWritingRole).toBool();
