@@ -22,12 +22,13 @@ struct RoleName {
   const char* sharegpt;  ///< "from"
   const char* heading;
 };
-constexpr std::array kRoles = {RoleName{"user", "human", "User"}, RoleName{"assistant", "gpt", "Assistant"},
-                               RoleName{"system", "system", "System"}, RoleName{"tool", "tool", "Tool"}};
+constexpr std::array kChatRoles = {RoleName{"user", "human", "User"}, RoleName{"assistant", "gpt", "Assistant"},
+                                   RoleName{"system", "system", "System"}, RoleName{"tool", "tool", "Tool"}};
 
 const RoleName& role_name(const std::string& role) {
-  const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const RoleName& name) { return role == name.role; });
-  return found == kRoles.end() ? kRoles.back() : *found;
+  const auto found =
+      std::find_if(kChatRoles.begin(), kChatRoles.end(), [&](const RoleName& name) { return role == name.role; });
+  return found == kChatRoles.end() ? kChatRoles.back() : *found;
 }
 
 std::string write_markdown(const std::string& title, const MessagePath& path) {
@@ -51,53 +52,54 @@ std::string write_sharegpt(const std::string& title, const MessagePath& path) {
   return engine::dump_json(OrderedJson::array({OrderedJson{{"title", title}, {"conversations", turns}}}), 2) + '\n';
 }
 
-constexpr std::array kFormats = {ChatFileFormat{"markdown", ".md", write_markdown},
-                                 ChatFileFormat{"json", ".json", write_json},
-                                 ChatFileFormat{"sharegpt", ".sharegpt.json", write_sharegpt}};
+constexpr std::array kChatFormats = {ChatFileFormat{"markdown", ".md", write_markdown},
+                                     ChatFileFormat{"json", ".json", write_json},
+                                     ChatFileFormat{"sharegpt", ".sharegpt.json", write_sharegpt}};
 
-tl::unexpected<engine::Error> unreadable(const std::string& where, std::string why) {
+tl::unexpected<engine::Error> bad_chat_file(const std::string& where, std::string why) {
   return engine::fail(ErrorCode::invalid_argument, fmt::format("{}: {}", where, why), where);
 }
 
 /// Other names that programs give to a role.
-Result<std::string> read_role(const std::string& word, const std::string& where) {
+Result<std::string> chat_role_of(const std::string& word, const std::string& where) {
   if (word == "developer") return std::string("system");
   if (word == "chatgpt" || word == "model") return std::string("assistant");
-  for (const RoleName& name : kRoles)
+  for (const RoleName& name : kChatRoles)
     if (word == name.role || word == name.sharegpt) return std::string(name.role);
-  return unreadable(where,
-                    fmt::format("the role '{}' is unknown; user, assistant, system and tool are known", word.substr(0, 40)));
+  return bad_chat_file(
+      where, fmt::format("the role '{}' is unknown; user, assistant, system and tool are known", word.substr(0, 40)));
 }
 
-Result<std::string> read_content(const Json& content, const std::string& where) {
+Result<std::string> chat_text_in(const Json& content, const std::string& where) {
   if (content.is_string()) return content.get<std::string>();
-  if (!content.is_array()) return unreadable(where, "it is neither a text nor a list of parts");
+  if (!content.is_array()) return bad_chat_file(where, "it is neither a text nor a list of parts");
   std::string text;
   for (const Json& part : content) {
     const bool is_text = part.is_object() && part.contains("text") && part["text"].is_string();
-    if (!is_text) return unreadable(where, "it has a part that is not text; only texts can be imported");
+    if (!is_text) return bad_chat_file(where, "it has a part that is not text; only texts can be imported");
     text += part["text"].get<std::string>();
   }
   return text;
 }
 
-Result<StoredMessage> read_message(const Json& json, const char* role_key, const char* text_key, const std::string& where) {
-  if (!json.is_object()) return unreadable(where, "it is not an object");
+Result<StoredMessage> chat_message_in(const Json& json, const char* role_key, const char* text_key,
+                                      const std::string& where) {
+  if (!json.is_object()) return bad_chat_file(where, "it is not an object");
   const auto role = json.find(role_key), text = json.find(text_key);
-  if (role == json.end() || !role->is_string()) return unreadable(where, fmt::format("\"{}\" is missing", role_key));
-  if (text == json.end()) return unreadable(where, fmt::format("\"{}\" is missing", text_key));
-  LATHE_TRY(const std::string name, read_role(role->get<std::string>(), where + "." + role_key));
-  LATHE_TRY(const std::string words, read_content(*text, where + "." + text_key));
+  if (role == json.end() || !role->is_string()) return bad_chat_file(where, fmt::format("\"{}\" is missing", role_key));
+  if (text == json.end()) return bad_chat_file(where, fmt::format("\"{}\" is missing", text_key));
+  LATHE_TRY(const std::string name, chat_role_of(role->get<std::string>(), where + "." + role_key));
+  LATHE_TRY(const std::string words, chat_text_in(*text, where + "." + text_key));
   return new_message(name, words, 0);
 }
 
-Result<std::vector<StoredMessage>> read_messages(const Json& list, bool is_sharegpt, const std::string& where) {
-  if (!list.is_array() || list.empty()) return unreadable(where, "it is not a list of messages");
+Result<std::vector<StoredMessage>> chat_messages_in(const Json& list, bool is_sharegpt, const std::string& where) {
+  if (!list.is_array() || list.empty()) return bad_chat_file(where, "it is not a list of messages");
   std::vector<StoredMessage> messages;
   for (const Json& item : list) {
     const std::string at = fmt::format("{}[{}]", where, messages.size());
     LATHE_TRY(StoredMessage message,
-              is_sharegpt ? read_message(item, "from", "value", at) : read_message(item, "role", "content", at));
+              is_sharegpt ? chat_message_in(item, "from", "value", at) : chat_message_in(item, "role", "content", at));
     messages.push_back(std::move(message));
   }
   return messages;
@@ -105,13 +107,13 @@ Result<std::vector<StoredMessage>> read_messages(const Json& list, bool is_share
 
 Result<ReadChat> read_chat(const Json& json, const std::string& where) {
   ReadChat chat;
-  if (!json.is_object()) return unreadable(where, "it is not a chat");
+  if (!json.is_object()) return bad_chat_file(where, "it is not a chat");
   for (const char* key : {"title", "name"})
     if (const auto title = json.find(key); title != json.end() && title->is_string()) chat.title = title->get<std::string>();
   const bool is_sharegpt = json.contains("conversations");
   const char* key = is_sharegpt ? "conversations" : "messages";
-  if (!json.contains(key)) return unreadable(where, R"(it has neither "messages" nor "conversations")");
-  LATHE_TRY(chat.messages, read_messages(json[key], is_sharegpt, where + "." + key));
+  if (!json.contains(key)) return bad_chat_file(where, R"(it has neither "messages" nor "conversations")");
+  LATHE_TRY(chat.messages, chat_messages_in(json[key], is_sharegpt, where + "." + key));
   return chat;
 }
 
@@ -120,7 +122,7 @@ Result<std::vector<ReadChat>> read_document(const Json& json, const std::string&
   const bool is_list = json.is_array() && !json.empty();
   if (is_list && json.front().is_object() && (json.front().contains("role") || json.front().contains("from"))) {
     ReadChat chat;
-    LATHE_TRY(chat.messages, read_messages(json, json.front().contains("from"), where));
+    LATHE_TRY(chat.messages, chat_messages_in(json, json.front().contains("from"), where));
     chats.push_back(std::move(chat));
     return chats;
   }
@@ -155,11 +157,12 @@ Result<std::vector<ReadChat>> read_lines(std::string_view bytes) {
 
 }  // namespace
 
-std::span<const ChatFileFormat> chat_file_formats() { return kFormats; }
+std::span<const ChatFileFormat> chat_file_formats() { return kChatFormats; }
 
 const ChatFileFormat* chat_file_format(std::string_view name) {
-  const auto found = std::find_if(kFormats.begin(), kFormats.end(), [&](const ChatFileFormat& f) { return name == f.name; });
-  return found == kFormats.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(kChatFormats.begin(), kChatFormats.end(), [&](const ChatFileFormat& f) { return name == f.name; });
+  return found == kChatFormats.end() ? nullptr : &*found;
 }
 
 Result<std::vector<ReadChat>> read_chats(std::string_view bytes) {

@@ -17,7 +17,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kCardHead = 28, kEditor = 96, kCountWidth = 64;
+constexpr int kCardHead = 28, kEditor = 96, kSystemCountWidth = 64;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void SystemCard::make_versions(QHBoxLayout* head) {
   const Theme& theme = context_.theme;
   versions_ = new QWidget(this);
   auto* row = new QHBoxLayout(versions_);
-  row->setContentsMargins(0, 0, theme.px(kCountWidth), 0);
+  row->setContentsMargins(0, 0, theme.px(kSystemCountWidth), 0);
   row->setSpacing(0);
   auto* previous = make_icon_button(theme, QStringLiteral("system_card.previous"), QStringLiteral("chevron-left"),
                                     tr("Previous version of the system prompt, with its conversation"), versions_, 20);
