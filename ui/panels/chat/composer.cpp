@@ -118,9 +118,12 @@ void Composer::make_row() {
   connect(role_, &QComboBox::activated, this, [this] { field_->setFocus(); });
   for (QWidget* widget : {static_cast<QWidget*>(role_), static_cast<QWidget*>(mode_), static_cast<QWidget*>(attach_button)})
     row->addWidget(widget);
-  row->addStretch(1);
-  for (QWidget* widget : {static_cast<QWidget*>(reason_), static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_),
-                          static_cast<QWidget*>(send_), static_cast<QWidget*>(stop_)})
+  // Takes what is left, and does not widen the page.
+  reason_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  reason_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  row->addWidget(reason_, 1);
+  for (QWidget* widget : {static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_), static_cast<QWidget*>(send_),
+                          static_cast<QWidget*>(stop_)})
     row->addWidget(widget);
   static_cast<QVBoxLayout*>(layout())->addLayout(row);
   const engine::Json last = context_.workbench.settings().get("chat/role");

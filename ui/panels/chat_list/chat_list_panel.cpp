@@ -167,6 +167,7 @@ class ChatListPanel final : public Panel {
     search_timer_.setSingleShot(true);
     search_timer_.setInterval(kSearchAfterMs);
     connect(search_, &QLineEdit::textChanged, &search_timer_, qOverload<>(&QTimer::start));
+    connect(search_, &QLineEdit::returnPressed, this, [this] { open(model_.index(0)); });
     connect(&search_timer_, &QTimer::timeout, this, [this] { model_.set_search(search_->text()); });
     connect(&model_, &ChatListModel::loaded, this, [this] { refresh(); });
     connect(&model_, &ChatListModel::duplicated, &context_.navigator, &Navigator::open_chat);
