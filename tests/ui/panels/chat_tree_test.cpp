@@ -4,6 +4,8 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QMenu>
+#include <QStatusBar>
 
 #include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
@@ -184,6 +186,14 @@ void ChatTreeTest::replies_are_written_in_two_chats_at_once() {
   QTRY_VERIFY(row_of(first).data(ui::ChatListModel::kWritingRole).toBool());
   QTRY_VERIFY(row_of(second).data(ui::ChatListModel::kWritingRole).toBool());
   QCOMPARE(fixture->engine()->n_cancelled(), std::uint64_t{0});
+  // The status bar names both.
+  fixture->window->statusBar()->grab();
+  QTest::mouseClick(fixture->window->statusBar(), Qt::LeftButton, {}, QPoint(20, 12));
+  auto* menu = fixture->find<QMenu>("status.writing");
+  QVERIFY(menu != nullptr);
+  QCOMPARE(menu->actions().size(), 2);
+  QVERIFY(menu->actions()[0]->text() == "one" || menu->actions()[1]->text() == "one");
+  menu->close();
   fixture->engine()->resume();
   QTRY_VERIFY(fixture->writer().chats().empty());
   QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
