@@ -147,13 +147,7 @@ void ChatPanel::make_column() {
   overflow_->hide();
   composer_ = new Composer(context_, bottom);
   meter_ = new ContextMeter(theme, bottom);
-  undo_ = new UndoLine(
-      theme, QStringLiteral("chat.undo"), context_.undo,
-      [](const QUndoCommand& command) {
-        const auto* deletion = dynamic_cast<const MessageDeletion*>(&command);
-        return deletion != nullptr ? deletion->done() : QString();
-      },
-      bottom);
+  undo_ = make_undo_line(bottom);
   below->addWidget(undo_);
   below->addWidget(overflow_);
   below->addWidget(composer_);
@@ -168,6 +162,16 @@ void ChatPanel::make_column() {
   });
   connect(find_, &FindBar::found, this, [this](qint64 message) { transcript_->show_message(message, false); });
   transcript_->set_focus_after(header_->findChild<QWidget*>(QStringLiteral("chat.more")));
+}
+
+UndoLine* ChatPanel::make_undo_line(QWidget* parent) {
+  return new UndoLine(
+      context_.theme, QStringLiteral("chat.undo"), context_.undo,
+      [](const QUndoCommand& command) {
+        const auto* deletion = dynamic_cast<const MessageDeletion*>(&command);
+        return deletion != nullptr ? deletion->done() : QString();
+      },
+      parent);
 }
 
 void ChatPanel::connect_actions() {

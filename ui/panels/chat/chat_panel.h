@@ -34,6 +34,7 @@ class ChatPanel : public Panel {
  private:
   void make_header();
   void make_column();
+  UndoLine* make_undo_line(QWidget* parent);
   void connect_actions();
   void connect_message_actions();
   void connect_conversation();

@@ -31,7 +31,6 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   fold_ = make_icon_button(theme, QStringLiteral("system_card.fold"), QStringLiteral("chevron-right"),
                            tr("Open the system prompt"), this, 20);
   head->addWidget(fold_);
-  head->addStretch(1);
   make_versions(head);
   column->addLayout(head);
   head->setContentsMargins(0, theme.px(4), 0, theme.px(4));
@@ -54,9 +53,7 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   column->addWidget(row_);
   connect(fold_, &QToolButton::clicked, this, [this] { set_open(!open_); });
   connect(save, &QPushButton::clicked, this, [this] { keep(); });
-  connect(remove, &QPushButton::clicked, this, [this] {
-    if (message() != 0) context_.undo.push(new MessageDeletion(context_.conversation, {message()}));
-  });
+  connect(remove, &QPushButton::clicked, this, [this] { remove_prompt(); });
   for (const auto signal : {&Conversation::path_changed, &Conversation::changed})
     connect(&context.conversation, signal, this, [this] { refresh(); });
   connect(&context.conversation, &Conversation::reset, this, [this] { set_open(false), refresh(); });
@@ -67,6 +64,7 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
 /// The arrows of an edited system prompt, left of its token count.
 void SystemCard::make_versions(QHBoxLayout* head) {
   const Theme& theme = context_.theme;
+  head->addStretch(1);
   versions_ = new QWidget(this);
   auto* row = new QHBoxLayout(versions_);
   row->setContentsMargins(0, 0, theme.px(kSystemCountWidth), 0);
@@ -82,6 +80,10 @@ void SystemCard::make_versions(QHBoxLayout* head) {
   connect(previous, &QToolButton::clicked, this, [this] { step_version(-1); });
   connect(next, &QToolButton::clicked, this, [this] { step_version(1); });
   head->addWidget(versions_);
+}
+
+void SystemCard::remove_prompt() {
+  if (message() != 0) context_.undo.push(new MessageDeletion(context_.conversation, {message()}));
 }
 
 int SystemCard::shown_version() const {

@@ -29,6 +29,7 @@ class SystemCard : public QWidget {
  private:
   void make_versions(QHBoxLayout* head);
   void step_version(int step);
+  void remove_prompt();
   int shown_version() const;
   void refresh();
   void keep();
