@@ -230,11 +230,27 @@ bool MessageWidget::eventFilter(QObject* object, QEvent* event) {
     if (key == EditorKey::save) return finish_editing(is_user()), true;
   }
   if (object != editor_ && event->type() == QEvent::FocusIn) show_tools(true);
-  if (object != editor_ && event->type() == QEvent::FocusOut)
-    QMetaObject::invokeMethod(
-        this, [this] { show_tools(underMouse() || hasFocus() || isAncestorOf(window()->focusWidget())); },
-        Qt::QueuedConnection);
+  if (object != editor_ && event->type() == QEvent::FocusOut) hide_tools_later();
   return QWidget::eventFilter(object, event);
+}
+
+/// Hides them unless the focus has moved to another part of the message.
+void MessageWidget::hide_tools_later() {
+  QMetaObject::invokeMethod(
+      this, [this] { show_tools(underMouse() || hasFocus() || isAncestorOf(window()->focusWidget())); },
+      Qt::QueuedConnection);
+}
+
+void MessageWidget::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  show_tools(true);
+  update();
+}
+
+void MessageWidget::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  hide_tools_later();
+  update();
 }
 
 void MessageWidget::start_editing() {

@@ -53,6 +53,8 @@ class MessageWidget : public QWidget {
   void enterEvent(QEnterEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
@@ -60,6 +62,7 @@ class MessageWidget : public QWidget {
   void refresh_versions();
   void make_tools();
   void show_tools(bool shown);
+  void hide_tools_later();
   void refresh_error(const app::StoredMessage& version);
   void refresh_reasoning(const QString& reasoning);
   void show_interrupted(const app::StoredMessage& version);
