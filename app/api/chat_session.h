@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat session: renders messages to a prompt and starts a request, which appears in the request log. Needs no window.
+// Chat session: makes a prompt of messages and starts a request, which appears in the request log. Needs no window.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct ChatTurn {
   std::vector<engine::ChatMessage> messages;
   engine::SamplingParams sampling;
   bool continue_final_message = false;  ///< the answer continues the last assistant message
+  /// The prompt is the text of the messages, one after the other as they are: for models without a chat template.
+  bool completes = false;
   std::string source = "chat", client = "Lathe chat", route = "Chat page";
 };
 
@@ -35,7 +38,11 @@ class ChatGeneration {
 /// Errors: unavailable (no model), invalid_argument (the template's message; the prompt is too long, with its length).
 engine::Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& log, const ChatTurn& turn);
 
-/// Number of tokens of the rendered conversation. Errors: as start_chat.
-engine::Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages);
+/// The tokens of a turn's prompt. Errors: as start_chat.
+engine::Result<std::vector<std::int32_t>> prompt_ids(const engine::Engine& engine, const ChatTurn& turn);
+
+/// Number of tokens of the conversation's prompt. Errors: as start_chat.
+engine::Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages,
+                                          bool completes = false);
 
 }  // namespace lathe::app

@@ -107,6 +107,16 @@ Result<std::vector<engine::TextSpan>> prompt_spans(const engine::Engine& engine,
   return chat_template->render(messages, options);
 }
 
+/// Completes text as `lathe complete` does: with BOS where the checkpoint puts it, and special tokens that are written out.
+Result<std::vector<std::int32_t>> text_ids(const engine::Engine& engine, const std::vector<engine::ChatMessage>& messages) {
+  if (!engine.model().generates)
+    return engine::fail(ErrorCode::invalid_argument,
+                        "this model gives vectors and no text; use lathe embed or /v1/embeddings", "model");
+  std::string text;
+  for (const engine::ChatMessage& message : messages) text += message.content;
+  return engine.tokenizer().encode(text, true, true);
+}
+
 /// Returns how the answer is parsed: without tools, only its reasoning is separated. Null: the whole text is content.
 std::shared_ptr<const engine::AnswerReading> reading_of(const engine::LoadedModel& model,
                                                         const std::vector<engine::TextSpan>& prompt, bool goes_on) {
@@ -127,10 +137,14 @@ Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& 
   const EngineLease engine = slot.lease();
   if (!engine) return no_model();
   engine::GenerateRequest request;
-  LATHE_TRY(const auto spans, prompt_spans(*engine, turn.messages, turn.continue_final_message));
-  LATHE_TRY(request.prompt_token_ids, engine->tokenizer().encode_spans(spans));
-  const std::shared_ptr<const engine::AnswerReading> reading = request.reading =
-      reading_of(engine->model(), spans, turn.continue_final_message);
+  if (turn.completes) {
+    LATHE_TRY(request.prompt_token_ids, text_ids(*engine, turn.messages));
+  } else {
+    LATHE_TRY(const auto spans, prompt_spans(*engine, turn.messages, turn.continue_final_message));
+    LATHE_TRY(request.prompt_token_ids, engine->tokenizer().encode_spans(spans));
+    request.reading = reading_of(engine->model(), spans, turn.continue_final_message);
+  }
+  const std::shared_ptr<const engine::AnswerReading> reading = request.reading;
   request.sampling = turn.sampling;
   request.source = turn.source;
   RequestRecord record;
@@ -147,11 +161,19 @@ Result<std::unique_ptr<ChatGeneration>> start_chat(ModelSlot& slot, RequestLog& 
   return std::make_unique<RunningGeneration>(std::move(handle), log, number, usage, reading.get(), turn.sampling);
 }
 
-Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages) {
+Result<std::vector<std::int32_t>> prompt_ids(const engine::Engine& engine, const ChatTurn& turn) {
+  if (turn.completes) return text_ids(engine, turn.messages);
+  LATHE_TRY(const auto spans, prompt_spans(engine, turn.messages, turn.continue_final_message));
+  return engine.tokenizer().encode_spans(spans);
+}
+
+Result<std::int64_t> count_tokens(ModelSlot& slot, const std::vector<engine::ChatMessage>& messages, bool completes) {
   const EngineLease engine = slot.lease();
   if (!engine) return no_model();
-  LATHE_TRY(const auto spans, prompt_spans(*engine, messages, false));
-  LATHE_TRY(const auto ids, engine->tokenizer().encode_spans(spans));
+  ChatTurn turn;
+  turn.messages = messages;
+  turn.completes = completes;
+  LATHE_TRY(const auto ids, prompt_ids(*engine, turn));
   return static_cast<std::int64_t>(ids.size());
 }
 

@@ -77,6 +77,11 @@ class WindowFixture {
   ui::Conversation& chat() { return window->context().conversation; }
   ui::ReplyWriter& writer() { return window->context().writer; }
   QString text_of(std::size_t message) { return chat().shown_text(chat().messages().at(message)); }
+  /// The versions of the message at this place of the shown path.
+  std::vector<std::int64_t> versions_of(std::size_t message) { return chat().versions(chat().messages().at(message).id); }
+  QString text_of_version(std::size_t message, std::size_t version) {
+    return chat().shown_text(*chat().find(versions_of(message).at(version)));
+  }
   FakeEngine* engine() const { return engine_.load(); }
 
   std::unique_ptr<app::Workbench> workbench;

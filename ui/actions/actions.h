@@ -23,6 +23,8 @@ enum class Fact : unsigned {
   chat_idle = 16,
   has_messages = 32,
   has_reply = 64,
+  can_undo = 4096,
+  can_redo = 8192,
   server_off_or_on = 128,  ///< the server is neither starting nor stopping
   model_or_failed = 256,   ///< there is a model to unload or a failed load to try again
   changed_settings = 512,  ///< the Model dock has settings that are not yet applied

@@ -50,8 +50,12 @@ class Bridge : public QObject {
   bool is_loading() const { return model_status_.state == app::ModelState::loading || !model_status_.next.empty(); }
   /// Requests of the loaded model that run or wait.
   int n_requests() const { return snapshot_ ? snapshot_->n_running + snapshot_->n_waiting : n_streams(); }
-  /// True if a model is ready and its checkpoint has a chat template.
-  bool can_chat() const { return model_status_.state == app::ModelState::ready && !lacks_template(); }
+  /// True if a model is ready that writes replies, or completes text for want of a chat template.
+  bool can_chat() const {
+    return model_status_.state == app::ModelState::ready && (!lacks_template() || loaded_->generates);
+  }
+  /// True if the loaded model has no chat template: texts go to it as they are.
+  bool completes() const { return lacks_template() && loaded_->generates; }
   bool lacks_template() const { return loaded_ && !loaded_->info.has_chat_template; }
   /// Null while no model is loaded.
   const std::shared_ptr<const engine::EngineSnapshot>& snapshot() const { return snapshot_; }

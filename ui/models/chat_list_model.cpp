@@ -3,6 +3,8 @@
 
 #include <QDateTime>
 #include <QLocale>
+#include <algorithm>
+#include <utility>
 
 #include "ui/models/counted.h"
 
@@ -33,8 +35,13 @@ QVariant ChatListModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::DisplayRole) return title.isEmpty() ? tr("Untitled") : title;
   if (role == Qt::EditRole) return title;
   if (role == kIdRole) return QVariant::fromValue<qint64>(chat.id);
-  if (role == kFactsRole) return chat_facts(chat);
-  if (role == Qt::AccessibleDescriptionRole || role == Qt::ToolTipRole) return chat_facts(chat);
+  const bool is_writing = std::find(writing_.begin(), writing_.end(), chat.id) != writing_.end();
+  if (role == kPinnedRole) return chat.pinned;
+  if (role == kWritingRole) return is_writing;
+  if (role == kFactsRole || role == Qt::AccessibleDescriptionRole || role == Qt::ToolTipRole) {
+    const QString facts = is_writing ? tr("Writing a reply") : chat_facts(chat);
+    return chat.pinned && role != kFactsRole ? tr("%1 · pinned").arg(facts) : facts;
+  }
   return {};
 }
 
@@ -79,14 +86,32 @@ void ChatListModel::reload() {
       });
 }
 
-void ChatListModel::remove(const QModelIndex& index) {
+void ChatListModel::set_writing(std::vector<std::int64_t> chats) {
+  if (chats == writing_) return;
+  writing_ = std::move(chats);
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0), index(rowCount() - 1));
+}
+
+void ChatListModel::set_pinned(const QModelIndex& index, bool pinned) {
   if (!index.isValid()) return;
-  const auto row = static_cast<std::size_t>(index.row());
-  if (const auto done = history_.delete_chat(chats_[row].id); !done)
-    return Q_EMIT failed(QString::fromStdString(done.error().message));
-  beginRemoveRows({}, index.row(), index.row());
-  chats_.erase(chats_.begin() + index.row());
-  endRemoveRows();
+  const auto done = history_.pin_chat(chats_[static_cast<std::size_t>(index.row())].id, pinned);
+  if (!done) return Q_EMIT failed(QString::fromStdString(done.error().message));
+  reload();
+}
+
+void ChatListModel::duplicate(const QModelIndex& index) {
+  if (!index.isValid()) return;
+  const app::ChatSummary& chat = chats_[static_cast<std::size_t>(index.row())];
+  background_.run(
+      this,
+      [&history = history_, id = chat.id, title = tr("%1 (copy)").arg(QString::fromStdString(chat.title)).toStdString()] {
+        return history.copy_chat(id, title);
+      },
+      [this](const engine::Result<std::int64_t>& copy) {
+        if (!copy) return Q_EMIT failed(QString::fromStdString(copy.error().message));
+        reload();
+        Q_EMIT duplicated(*copy);
+      });
 }
 
 QModelIndex ChatListModel::index_of(std::int64_t chat) const {

@@ -14,7 +14,7 @@ namespace lathe::ui {
 class ChatListModel : public QAbstractListModel {
   Q_OBJECT
  public:
-  enum Roles { kIdRole = Qt::UserRole, kFactsRole };
+  enum Roles { kIdRole = Qt::UserRole, kFactsRole, kPinnedRole, kWritingRole };
   ChatListModel(app::History& history, Background& background, QObject* parent = nullptr);
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -24,18 +24,23 @@ class ChatListModel : public QAbstractListModel {
 
   void set_search(const QString& words);
   void reload();
-  void remove(const QModelIndex& index);
+  /// Sets the chats that replies are written into.
+  void set_writing(std::vector<std::int64_t> chats);
+  void set_pinned(const QModelIndex& index, bool pinned);
+  void duplicate(const QModelIndex& index);
   QModelIndex index_of(std::int64_t chat) const;
 
  Q_SIGNALS:
   void loaded();
   void renamed(qint64 chat, const QString& title);
+  void duplicated(qint64 copy);
   void failed(const QString& problem);
 
  private:
   app::History& history_;
   Background& background_;
   std::vector<app::ChatSummary> chats_;
+  std::vector<std::int64_t> writing_;
   QString search_;
   std::uint64_t loading_ = 0;
 };

@@ -2,6 +2,7 @@
 // Panel: a page or a dock of the window, and the table of all panels.
 #pragma once
 
+#include <QUndoStack>
 #include <QWidget>
 #include <span>
 
@@ -32,7 +33,8 @@ struct PanelContext {
   SamplingChoice& sampling;
   LoadChoice& load;
   Conversation& conversation;  ///< the open chat
-  ReplyWriter& writer;         ///< the reply that is being written into it
+  ReplyWriter& writer;         ///< the replies that are being written
+  QUndoStack& undo;            ///< what Edit, Undo undoes
 };
 
 /// Rules: a panel connects the actions that it performs with context.actions.on(); asks bridge.watch(this, ...) for what it

@@ -6,6 +6,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QMenu>
 #include <QMenuBar>
 #include <QPainter>
 #include <QScreen>
@@ -52,7 +53,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
       conversation_(workbench.history(), background_),
       writer_(workbench, bridge_, background_, sampling_, conversation_),
       context_{workbench, bridge_,   background_, theme,         actions_, navigator_,
-               state_,    sampling_, load_,       conversation_, writer_} {
+               state_,    sampling_, load_,       conversation_, writer_,  undo_} {
   setObjectName(QStringLiteral("main_window"));
   connect_drops();
   setMinimumSize(theme.px(kLeastWidth), theme.px(kLeastHeight));
@@ -62,6 +63,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   auto* const status = new StatusBar(theme, bridge_, this);
   connect(status, &StatusBar::sweep_wanted, this, [this] { show_page(QStringLiteral("bench")); });
   setStatusBar(status);
+  connect_writing(status);
   palette_ = new CommandPalette(theme, actions_, this);
   connect_layout_actions();
   fill_menu_bar(*menuBar(), actions_, [this] {
@@ -131,6 +133,7 @@ void MainWindow::connect_drops() {
 }
 
 void MainWindow::connect_actions() {
+  connect_undo();
   actions_.on(QStringLiteral("app.quit"), this, [this] { close(); });
   actions_.on(QStringLiteral("model.open"), this, [this] { open_model_dialog(); });
   actions_.on(QStringLiteral("view.palette"), this, [this] { palette_->open(); });
@@ -156,6 +159,43 @@ void MainWindow::connect_actions() {
   });
   connect(&bridge_, &Bridge::sweep_changed, this, &MainWindow::update_rail_dots);
   bridge_.watch(this, Interest::model | Interest::server | Interest::sweep);
+}
+
+/// Names the chats that replies are written into at the status bar's state, and lets one be chosen.
+void MainWindow::connect_writing(StatusBar* status) {
+  const auto writing = [this] {
+    std::vector<app::ChatSummary> chats = workbench_.history().chats();
+    std::erase_if(chats, [this](const app::ChatSummary& chat) { return !writer_.running(chat.id); });
+    return chats;
+  };
+  connect(&writer_, &ReplyWriter::chats_changed, status, [status, writing] {
+    QStringList titles;
+    for (const app::ChatSummary& chat : writing()) titles << QString::fromStdString(chat.title);
+    status->set_writing(titles);
+  });
+  connect(status, &StatusBar::writing_wanted, this, [this, status, writing] {
+    auto* menu = new QMenu(status);
+    menu->setObjectName(QStringLiteral("status.writing"));
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    for (const app::ChatSummary& chat : writing())
+      connect(menu->addAction(QString::fromStdString(chat.title)), &QAction::triggered, &navigator_,
+              [this, id = chat.id] { Q_EMIT navigator_.open_chat(id); });
+    menu->popup(status->mapToGlobal(QPoint(0, -menu->sizeHint().height())));
+  });
+}
+
+void MainWindow::connect_undo() {
+  const auto named = [](const QString& word, const QString& what) {
+    return what.isEmpty() ? word : QStringLiteral("%1: %2").arg(word, what);
+  };
+  actions_.on(QStringLiteral("edit.undo"), &undo_, [this] { undo_.undo(); });
+  actions_.on(QStringLiteral("edit.redo"), &undo_, [this] { undo_.redo(); });
+  connect(&undo_, &QUndoStack::indexChanged, this, [this, named] {
+    actions_.set_fact(Fact::can_undo, undo_.canUndo());
+    actions_.set_fact(Fact::can_redo, undo_.canRedo());
+    actions_[QStringLiteral("edit.undo")]->setText(named(tr("&Undo"), undo_.undoText()));
+    actions_[QStringLiteral("edit.redo")]->setText(named(tr("&Redo"), undo_.redoText()));
+  });
 }
 
 void MainWindow::connect_layout_actions() {

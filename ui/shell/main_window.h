@@ -68,6 +68,8 @@ class MainWindow : public QMainWindow {
   void connect_drops();
   void connect_actions();
   void connect_layout_actions();
+  void connect_undo();
+  void connect_writing(StatusBar* status);
   void update_facts();
   void update_title();
   void update_dock_toggles();
@@ -103,6 +105,7 @@ class MainWindow : public QMainWindow {
   LoadChoice load_;
   Conversation conversation_;
   ReplyWriter writer_;
+  QUndoStack undo_;
   PanelContext context_;
   PageArea* pages_ = nullptr;
   Rail* rail_ = nullptr;

@@ -139,13 +139,18 @@ void StatusBar::paint_meter(QPainter& painter, qreal& x, double share) const {
 
 bool StatusBar::is_of_sweep(const QPointF& point) const { return shown_.sweep_share >= 0 && point.x() < state_end_; }
 
+bool StatusBar::is_of_chats(const QPointF& point) const {
+  return shown_.sweep_share < 0 && !writing_.isEmpty() && point.x() < state_end_;
+}
+
 void StatusBar::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && is_of_chats(event->position())) return Q_EMIT writing_wanted();
   if (event->button() == Qt::LeftButton && is_of_sweep(event->position())) return Q_EMIT sweep_wanted();
   QStatusBar::mousePressEvent(event);
 }
 
 void StatusBar::mouseMoveEvent(QMouseEvent* event) {
-  setCursor(is_of_sweep(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  setCursor(is_of_sweep(event->position()) || is_of_chats(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
   QStatusBar::mouseMoveEvent(event);
 }
 
@@ -153,6 +158,8 @@ bool StatusBar::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QStatusBar::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   if (is_of_sweep(help->pos())) QToolTip::showText(help->globalPos(), tr("Show the sweep"), this);
+  else if (is_of_chats(help->pos()))
+    QToolTip::showText(help->globalPos(), tr("Writing into %1").arg(writing_.join(QStringLiteral(", "))), this);
   else if (!currentMessage().isEmpty()) QToolTip::showText(help->globalPos(), currentMessage(), this);
   else QToolTip::hideText();
   return true;

@@ -19,9 +19,12 @@ class StatusBar : public QStatusBar {
   /// "Generating 3", "Loading 63 %": the state as text, for tests and screen readers.
   QString state_word() const { return shown_.state; }
   QString rate_text() const { return shown_.rate; }  ///< "188 tok/s"
+  /// Sets the titles of the chats that replies are written into; they are named over the state.
+  void set_writing(const QStringList& titles) { writing_ = titles; }
 
  Q_SIGNALS:
-  void sweep_wanted();  ///< emitted at a click on the state of the running sweep
+  void sweep_wanted();    ///< emitted at a click on the state of the running sweep
+  void writing_wanted();  ///< emitted at a click on the state while replies are written into chats
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -42,12 +45,14 @@ class StatusBar : public QStatusBar {
   void add_sweep(Shown& shown) const;
   void paint_meter(QPainter& painter, qreal& x, double share) const;
   bool is_of_sweep(const QPointF& point) const;
+  bool is_of_chats(const QPointF& point) const;
   void refresh();
   void read_memory();
 
   const Theme& theme_;
   Bridge& bridge_;
   Shown shown_;
+  QStringList writing_;
   qreal state_end_ = 0;  ///< x of the right edge of the state
   double memory_used_ = 0, memory_total_ = 0;
   QElapsedTimer memory_age_;

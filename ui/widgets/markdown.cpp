@@ -3,6 +3,7 @@
 
 #include <md4c.h>
 
+#include <QFontMetrics>
 #include <QTextBlock>
 #include <QTextDocument>
 #include <QTextTable>
@@ -16,7 +17,8 @@ namespace lathe::ui {
 namespace {
 
 constexpr double kTextSize = 14, kCodeSize = 13, kLineHeight = 148;
-constexpr int kBulletMargin = 18, kBulletIndent = -14, kQuoteMargin = 14, kParagraphGap = 8, kItemGap = 2, kMaxDepth = 8;
+constexpr int kBulletMargin = 18, kBulletIndent = -14, kQuoteMargin = 14, kParagraphGap = 8, kItemGap = 2, kMaxDepth = 8,
+              kMarkGap = 6;
 constexpr int kMaxColumns = 128;  // most columns of a table: many lines of many bars would make millions of cells
 
 QTextBlockFormat paragraph_format(const Theme& theme, int margin_left, int gap) {
@@ -35,6 +37,7 @@ struct ListLevel {
   bool ordered = false;
   int number = 1;
   QLatin1Char delimiter{'.'};
+  int extra = 0;  ///< pixels by which the text begins further right than behind a bullet
 };
 
 /// True for `<br>`, `<br/>`, `<br />` and `</br>`, in upper and lower case.
@@ -142,7 +145,7 @@ class Writer {
 
   void insert(const QString& words) {
     // md4c begins no paragraph for text of a tight item after a heading, code, a list or a quote.
-    if (!block_open_ && table_ == nullptr) begin_block(paragraph_format(theme_, depth_margin(), kItemGap));
+    if (!block_open_ && table_ == nullptr) begin_block(paragraph(kItemGap));
     for (TextStretch& stretch : stretches_of(words)) {
       stretch.text.replace(QLatin1Char('\n'), QChar::LineSeparator);
       cursor_.insertText(stretch.text, stretch.is_formula ? formula_format() : format());
@@ -151,12 +154,33 @@ class Writer {
 
   int depth_margin() const { return unscaled_margin({outer_lists_ + static_cast<int>(lists_.size()), quotes_}); }
 
+  /// Pixels by which the marks of the open lists are wider than bullets.
+  int marks_margin() const {
+    int margin = 0;
+    for (std::size_t i = 0; i < lists_.size() && i < kMaxDepth; ++i) margin += lists_[i].extra;
+    return margin;
+  }
+
+  QTextBlockFormat paragraph(int gap, int indent = 0) const {
+    QTextBlockFormat format = paragraph_format(theme_, depth_margin() + indent, gap);
+    format.setLeftMargin(format.leftMargin() + marks_margin());
+    return format;
+  }
+
+  /// Pixels for the mark of an item. Numbers of one and two digits take the same.
+  int mark_room(const QString& mark) const {
+    const QFontMetrics metrics(theme_.font(kTextSize));
+    const QString widest = mark.front().isDigit() && mark.size() <= 3 ? QStringLiteral("00.") : mark;
+    return std::max(theme_.px(-kBulletIndent), metrics.horizontalAdvance(widest) + theme_.px(kMarkGap));
+  }
+
   /// Begins a new block, or uses the first one of an empty document.
   void begin_block(const QTextBlockFormat& block) {
     const bool first = cursor_.document()->isEmpty() && cursor_.document()->blockCount() == 1 && !used_;
     used_ = true;
     block_open_ = true;
     QTextBlockFormat set = block;
+    if (quotes_ > 0) set.setProperty(QTextFormat::BlockQuoteLevel, std::min(quotes_, kMaxDepth));
     if (first) set.setTopMargin(0);
     if (first) cursor_.setBlockFormat(set), cursor_.setBlockCharFormat(format());
     else cursor_.insertBlock(set, format());
@@ -167,7 +191,7 @@ class Writer {
       item_open_ = false, block_open_ = true;  // the first paragraph of an item follows its bullet
       return;
     }
-    begin_block(paragraph_format(theme_, depth_margin(), kParagraphGap));
+    begin_block(paragraph(kParagraphGap));
   }
 
   void begin_numbers(const MD_BLOCK_OL_DETAIL& detail) {
@@ -175,15 +199,17 @@ class Writer {
   }
 
   void begin_item(const MD_BLOCK_LI_DETAIL& detail) {
-    QTextBlockFormat block = paragraph_format(theme_, depth_margin(), kItemGap);
-    block.setTextIndent(theme_.px(kBulletIndent));
-    QList<QTextOption::Tab> tabs{QTextOption::Tab(theme_.px(14), QTextOption::LeftTab)};
-    block.setTabPositions(tabs);
-    begin_block(block);
     QString mark = QStringLiteral("•");
     if (detail.is_task) mark = detail.task_mark == ' ' ? QStringLiteral("☐") : QStringLiteral("☑");
     else if (!lists_.empty() && lists_.back().ordered)
       mark = QString::number(lists_.back().number++) + lists_.back().delimiter;
+    const int room = mark_room(mark);
+    if (!lists_.empty()) lists_.back().extra = room - theme_.px(-kBulletIndent);
+    QTextBlockFormat block = paragraph(kItemGap);
+    block.setTextIndent(-room);
+    QList<QTextOption::Tab> tabs{QTextOption::Tab(room, QTextOption::LeftTab)};
+    block.setTabPositions(tabs);
+    begin_block(block);
     cursor_.insertText(mark + QLatin1Char('\t'), format());
     item_open_ = true;
   }
@@ -192,13 +218,13 @@ class Writer {
     weight_ = QFont::DemiBold;
     size_ = level == 1 ? 17 : level == 2 ? 15.5 : 14;
     if (std::exchange(item_open_, false)) return;
-    begin_block(paragraph_format(theme_, depth_margin(), 12));
+    begin_block(paragraph(12));
   }
 
   void begin_code() {
     in_code_block_ = true;
     item_open_ = false;
-    QTextBlockFormat block = paragraph_format(theme_, depth_margin() + 8, kParagraphGap);
+    QTextBlockFormat block = paragraph(kParagraphGap, 8);
     block.setLineHeight(124, QTextBlockFormat::ProportionalHeight);
     block.setBackground(theme_.tokens().sunken);
     begin_block(block);
@@ -213,14 +239,14 @@ class Writer {
 
   void begin_table(const MD_BLOCK_TABLE_DETAIL& detail) {
     QTextTableFormat format;
-    format.setBorder(0.5);
+    format.setBorder(1);
     format.setBorderBrush(theme_.tokens().border);
     format.setBorderStyle(QTextFrameFormat::BorderStyle_Solid);
     format.setBorderCollapse(true);
-    format.setCellPadding(theme_.px(5));
+    format.setCellPadding(theme_.px(7));
     format.setTopMargin(theme_.px(kParagraphGap));
     format.setBottomMargin(theme_.px(kParagraphGap));
-    format.setLeftMargin(theme_.px(depth_margin()));
+    format.setLeftMargin(theme_.px(depth_margin()) + marks_margin());
     if (cursor_.document()->isEmpty() && !used_) thin_block();
     used_ = true;
     item_open_ = false;

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/text_view.h"
 
+#include <QAbstractTextDocumentLayout>
 #include <QDesktopServices>
 #include <QMessageBox>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
+#include <QTextBlock>
 #include <QUrl>
 #include <cmath>
 
 namespace lathe::ui {
+namespace {
+
+constexpr int kQuoteStep = 14;  // the margin of a quote in markdown.cpp
+
+}  // namespace
 
 TextView::TextView(const Theme& theme, QWidget* parent) : QTextEdit(parent), theme_(theme) {
   setReadOnly(true);
@@ -36,7 +43,25 @@ void TextView::set_caret(bool shown) {
   viewport()->update();
 }
 
+/// Draws a bar at the left of quoted blocks, one for each level, without gaps between blocks.
+void TextView::paint_quotes(const QRect& clip) {
+  QPainter painter(viewport());
+  for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
+    const QTextBlockFormat format = block.blockFormat();
+    const int level = format.intProperty(QTextFormat::BlockQuoteLevel);
+    if (level == 0) continue;
+    QRectF rect = document()->documentLayout()->blockBoundingRect(block);
+    const int above = block.previous().blockFormat().intProperty(QTextFormat::BlockQuoteLevel);
+    for (int i = 0; i < level; ++i) {
+      const double top = rect.top() - (i < above ? format.topMargin() : 0);
+      const QRectF bar(theme_.px(kQuoteStep) * i + theme_.px(2), top, theme_.px(3), rect.bottom() - top);
+      if (bar.intersects(clip)) painter.fillRect(bar, theme_.tokens().strong);
+    }
+  }
+}
+
 void TextView::paintEvent(QPaintEvent* event) {
+  paint_quotes(event->rect());
   QTextEdit::paintEvent(event);
   if (!caret_) return;
   QTextCursor end(document());

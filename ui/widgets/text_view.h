@@ -27,6 +27,7 @@ class TextView : public QTextEdit {
   QVariant loadResource(int type, const QUrl& name) override;
 
  private:
+  void paint_quotes(const QRect& clip);
   void ask_to_open(const QString& link);
 
   const Theme& theme_;

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "app/api/history.h"
+#include "app/api/message_tree.h"
 #include "tests/support/test_class.h"
 
 namespace history_file_test {
@@ -60,15 +61,29 @@ std::string integrity_of(const std::string& file) {
   return verdict;
 }
 
-StoredMessage numbered(int i) { return {0, "user", {{std::to_string(i) + std::string(2000, '.'), "", false}}, 0}; }
+StoredMessage numbered(int i, std::int64_t parent = 0) {
+  return lathe::app::new_message("user", std::to_string(i) + std::string(2000, '.'), parent);
+}
+
+using Texts = std::vector<std::string>;
+
+Texts shown(const History& history, std::int64_t chat) {
+  Texts list;
+  const lathe::app::MessageTree tree(*history.messages(chat));
+  for (const StoredMessage& message : tree.path()) list.push_back(message.text);
+  return list;
+}
 
 /// In a child: adds messages until it is killed, and says each number once it is stored.
 [[noreturn]] void write_for_ever(const std::string& file, int stored_fd) {
   const auto history = open_history(file);
   const auto chats = (*history)->chats();
   const std::int64_t chat = chats.empty() ? *(*history)->create_chat("t") : chats.front().id;
+  std::int64_t last = lathe::app::MessageTree(*(*history)->messages(chat)).tail();
   for (int i = static_cast<int>((*history)->messages(chat)->size());; ++i) {
-    if (!(*history)->add_message(chat, numbered(i), -1)) ::_exit(1);
+    const auto id = (*history)->add_message(chat, numbered(i, last));
+    if (!id) ::_exit(1);
+    last = *id;
     if (::write(stored_fd, &i, sizeof i) != sizeof i) ::_exit(1);
   }
 }
@@ -98,7 +113,7 @@ int write_and_kill(const std::string& file, int n_messages) {
 void store_one(const Profile& profile) {
   const auto history = profile.open();
   const std::int64_t chat = *history->create_chat("kept");
-  QVERIFY(history->add_message(chat, numbered(0), -1).has_value());
+  QVERIFY(history->add_message(chat, numbered(0)).has_value());
 }
 
 /// The rule for a file that cannot be used: it is kept, a new one works, the user is told once.
@@ -133,7 +148,32 @@ class HistoryFileTest : public QObject {
   void U4_a_locked_file_is_not_set_aside();
   void U3_an_unwritable_home_keeps_chats_in_memory();
   void an_empty_file_becomes_a_history();
+  void a_list_of_version_1_becomes_a_tree();
+  void a_migration_that_fails_leaves_the_old_file();
+  void what_is_deleted_is_erased_when_it_is_opened();
+  void what_follows_a_deleted_version_is_erased_with_it();
 };
+
+/// A file as the first version wrote it: a question with three answers, the second of which is shown, and a question after
+/// it.
+void write_version_1(const Profile& profile) {
+  profile.run(R"(
+    CREATE TABLE chats (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, folder TEXT NOT NULL DEFAULT '',
+      updated_unix_ms INTEGER NOT NULL);
+    CREATE INDEX chats_by_time ON chats (updated_unix_ms DESC, id DESC);
+    CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, chat INTEGER NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+      position INTEGER NOT NULL, role TEXT NOT NULL, current INTEGER NOT NULL DEFAULT 0);
+    CREATE INDEX messages_by_chat ON messages (chat, position);
+    CREATE TABLE versions (message INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE, number INTEGER NOT NULL,
+      text TEXT NOT NULL, footer_json TEXT NOT NULL, partial INTEGER NOT NULL, PRIMARY KEY (message, number)) WITHOUT ROWID;
+    CREATE VIRTUAL TABLE words USING fts5 (body, tokenize = 'unicode61 remove_diacritics 2');
+    INSERT INTO chats VALUES (3, 'old', '', 17), (4, 'other', '', 16), (5, 'empty', '', 15);
+    INSERT INTO messages VALUES (9, 3, 2, 'assistant', 1), (10, 3, 1, 'user', 0), (11, 3, 3, 'user', 0), (12, 4, 1, 'user', 5);
+    INSERT INTO versions VALUES (10, 0, 'question', '', 0), (9, 0, 'one', '{}', 0), (9, 1, 'two', '{"n_completion":2}', 1),
+      (9, 2, 'three', '', 0), (11, 0, 'and then', '', 0), (12, 0, 'alone', '', 0);
+    INSERT INTO words (rowid, body) VALUES (10, 'question'), (9, 'two'), (11, 'and then'), (12, 'alone');
+    PRAGMA user_version = 1;)");
+}
 
 void HistoryFileTest::chats_survive_a_restart() {
   const Profile profile;
@@ -149,13 +189,14 @@ void HistoryFileTest::U1_a_partial_answer_is_saved_and_marked() {
   {
     const auto history = profile.open();
     const std::int64_t chat = *history->create_chat("t");
-    StoredMessage answer{0, "assistant", {{"Half an ans", "", true}}, 0};
-    QVERIFY(history->add_message(chat, answer, -1).has_value());
+    StoredMessage answer = lathe::app::new_message("assistant", "Half an ans", 0);
+    answer.partial = true;
+    QVERIFY(history->add_message(chat, answer).has_value());
   }
   const auto history = profile.open();
   const StoredMessage read = history->messages(history->chats().front().id)->front();
-  QCOMPARE(read.versions[0].text, std::string("Half an ans"));
-  QCOMPARE(read.versions[0].partial, true);
+  QCOMPARE(read.text, std::string("Half an ans"));
+  QCOMPARE(read.partial, true);
 }
 
 void HistoryFileTest::U2_a_kill_loses_nothing_that_was_stored() {
@@ -166,11 +207,9 @@ void HistoryFileTest::U2_a_kill_loses_nothing_that_was_stored() {
     const auto history = profile.open();
     QCOMPARE(history->problem(), std::string());
     QCOMPARE(integrity_of(profile.file), std::string("ok"));
-    const auto messages = *history->messages(history->chats().front().id);
-    QVERIFY2(static_cast<int>(messages.size()) > last, std::to_string(last).c_str());
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      QCOMPARE(messages[i].versions[0].text, numbered(static_cast<int>(i)).versions[0].text);
-    }
+    const Texts texts = shown(*history, history->chats().front().id);
+    QVERIFY2(static_cast<int>(texts.size()) > last, std::to_string(last).c_str());
+    for (std::size_t i = 0; i < texts.size(); ++i) QCOMPARE(texts[i], numbered(static_cast<int>(i)).text);
   }
 }
 
@@ -194,7 +233,7 @@ void HistoryFileTest::U4_a_damaged_page_is_set_aside() {
 void HistoryFileTest::U4_a_future_schema_is_set_aside() {
   const Profile profile;
   store_one(profile);
-  profile.run("PRAGMA user_version = 2");
+  profile.run("PRAGMA user_version = 3");
   check_set_aside(profile);
 }
 
@@ -249,6 +288,79 @@ void HistoryFileTest::an_empty_file_becomes_a_history() {
   const auto history = profile.open();
   QCOMPARE(history->problem(), std::string());
   QVERIFY(history->create_chat("t").has_value());
+}
+
+void HistoryFileTest::a_list_of_version_1_becomes_a_tree() {
+  const Profile profile;
+  write_version_1(profile);
+  for (int round = 0; round < 2; ++round) {
+    const auto history = profile.open();
+    QCOMPARE(history->problem(), std::string());
+    QCOMPARE(history->chats().size(), std::size_t{3});
+    QCOMPARE(history->chats().front().title, std::string("old"));
+    QCOMPARE(history->chats().front().updated_unix_ms, std::int64_t{17});
+    QCOMPARE(shown(*history, 3), (Texts{"question", "two", "and then"}));
+    QCOMPARE(shown(*history, 4), (Texts{"alone"}));
+    const lathe::app::MessageTree tree(*history->messages(3));
+    QCOMPARE(tree.versions(tree.path()[1].id).size(), std::size_t{3});
+    QVERIFY(tree.path()[1].partial);
+    QCOMPARE(tree.path()[1].footer_json, std::string("{\"n_completion\":2}"));
+    QCOMPARE(history->search("three").size(), std::size_t{1});
+    QCOMPARE(integrity_of(profile.file), std::string("ok"));
+  }
+  const auto history = profile.open();
+  const lathe::app::MessageTree tree(*history->messages(3));
+  QVERIFY(history->show_message(3, tree.versions(tree.path()[1].id)[0]).has_value());
+  QCOMPARE(shown(*history, 3), (Texts{"question", "one"}));
+  QVERIFY(history->add_message(3, lathe::app::new_message("user", "new", tree.versions(tree.path()[1].id)[0])).has_value());
+  QCOMPARE(shown(*history, 3), (Texts{"question", "one", "new"}));
+}
+
+/// A table in the way of the migration: the file is foreign, and is kept as it was.
+void HistoryFileTest::a_migration_that_fails_leaves_the_old_file() {
+  const Profile profile;
+  write_version_1(profile);
+  profile.run("ALTER TABLE versions DROP COLUMN footer_json");
+  check_set_aside(profile);
+}
+
+void HistoryFileTest::what_is_deleted_is_erased_when_it_is_opened() {
+  const Profile profile;
+  std::int64_t kept = 0;
+  {
+    const auto history = profile.open();
+    kept = *history->create_chat("kept");
+    const std::int64_t gone = *history->create_chat("gone");
+    const auto ids = *history->add_messages(kept, 0, {numbered(0), numbered(1), numbered(2), numbered(3)});
+    QVERIFY(history->add_message(gone, lathe::app::new_message("user", "secret", 0)).has_value());
+    QVERIFY(history->delete_messages(kept, {ids[1], ids[3]}).has_value());
+    QVERIFY(history->delete_chat(gone).has_value());
+  }
+  const auto history = profile.open();
+  QCOMPARE(history->problem(), std::string());
+  QCOMPARE(history->chats().size(), std::size_t{1});
+  QCOMPARE(shown(*history, kept), (Texts{numbered(0).text, numbered(2).text}));
+  const auto left = *history->messages(kept);
+  QCOMPARE(left.size(), std::size_t{3});  // what the last one followed keeps its row without its text
+  for (const StoredMessage& message : left) QVERIFY(message.deleted == message.text.empty());
+  QVERIFY(history->search("secret").empty());
+  QVERIFY(!history->delete_chat(kept + 1, false).has_value());
+}
+
+void HistoryFileTest::what_follows_a_deleted_version_is_erased_with_it() {
+  const Profile profile;
+  std::int64_t chat = 0;
+  {
+    const auto history = profile.open();
+    chat = *history->create_chat("t");
+    const auto old = *history->add_messages(chat, 0, {numbered(0), numbered(1)});
+    const auto other = *history->add_messages(chat, 0, {numbered(2), numbered(3)});
+    QVERIFY(history->delete_messages(chat, {other[0]}).has_value());
+    QCOMPARE(shown(*history, chat), (Texts{numbered(0).text, numbered(1).text}));
+  }
+  const auto history = profile.open();
+  QCOMPARE(history->messages(chat)->size(), std::size_t{2});
+  QCOMPARE(shown(*history, chat), (Texts{numbered(0).text, numbered(1).text}));
 }
 
 LATHE_TEST(HistoryFileTest)

@@ -70,7 +70,7 @@ class ChatReasoningTest : public QObject {
     QVERIFY(fixture->wait_reply());
     QVERIFY(!fixture->engine()->submitted().back().prompt_token_ids.empty());
     QCOMPARE(fixture->text_of(1), QString("Blocks."));
-    QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+    QCOMPARE(fixture->versions_of(1).size(), std::size_t{2});
     fixture->trigger("chat.previous_version");
     QCOMPARE(fixture->find<ui::ReasoningFold>("message.reasoning")->reasoning(), QString("The user asks and I"));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Chat page where something is in the way: an editor is open, a reply was stopped or cut off, the model cannot chat.
+#include <QDoubleSpinBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalSpy>
@@ -7,6 +8,7 @@
 #include "tests/support/test_class.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/chat/transcript.h"
+#include "ui/widgets/context_meter.h"
 
 namespace chat_states_test {
 
@@ -37,7 +39,11 @@ class ChatStatesTest : public QObject {
   void a_reply_that_was_cut_off_before_its_first_word_is_retried();
   void a_continued_reply_that_is_cut_off_says_so();
   void esc_closes_the_find_bar_and_not_the_reply();
-  void a_model_without_a_template_says_what_works();
+  void a_model_without_a_template_completes_text();
+  void a_model_of_vectors_says_so_where_send_is_grey();
+  void the_reserve_is_bounded_by_the_context();
+  void only_fixes_that_help_are_offered();
+  void enter_while_a_reply_is_written_says_why_nothing_is_sent();
 
  private:
   QPlainTextEdit* edit(std::size_t message, const QString& text) {
@@ -52,12 +58,9 @@ class ChatStatesTest : public QObject {
   void open_cut_off(const std::string& text) {
     app::History& history = fixture->workbench->history();
     const std::int64_t chat = *history.create_chat("cut off");
-    app::StoredMessage question, reply;
-    question.role = "user";
-    question.versions.push_back({"Tell me", {}, false});
-    reply.role = "assistant";
-    reply.versions.push_back({text, {}, true});
-    QVERIFY(history.add_message(chat, question, -1).has_value() && history.add_message(chat, reply, -1).has_value());
+    app::StoredMessage reply = app::new_message("assistant", text, 0);
+    reply.partial = true;
+    QVERIFY(history.add_messages(chat, 0, {app::new_message("user", "Tell me", 0), reply}).has_value());
     QVERIFY(fixture->chat().open(chat));
   }
   ui::InlineMessage* told() {
@@ -85,7 +88,8 @@ void ChatStatesTest::ctrl_enter_in_an_edited_question_sends_that_question() {
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->chat().messages().size(), std::size_t{2});
   QCOMPARE(fixture->text_of(0), QString("Tell me more"));
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(0).size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{1});
   QCOMPARE(draft(), QString("a draft"));
 }
 
@@ -103,7 +107,7 @@ void ChatStatesTest::ctrl_enter_in_an_edited_reply_saves_it() {
 }
 
 void ChatStatesTest::ctrl_enter_in_the_system_prompt_saves_it() {
-  fixture->chat().insert("system", "Be brief.", 0);
+  fixture->chat().insert_first("system", "Be brief.");
   fixture->type("a draft");
   fixture->click("system_card.fold");
   auto* editor = fixture->find<QPlainTextEdit>("system_card.editor");
@@ -116,7 +120,7 @@ void ChatStatesTest::ctrl_enter_in_the_system_prompt_saves_it() {
 }
 
 void ChatStatesTest::esc_leaves_the_system_prompt_as_it_was() {
-  fixture->chat().insert("system", "Be brief.", 0);
+  fixture->chat().insert_first("system", "Be brief.");
   fixture->engine()->pause();
   fixture->say("Tell me");
   QVERIFY(fixture->engine()->wait_for_active(1));
@@ -143,12 +147,12 @@ void ChatStatesTest::a_stopped_regeneration_without_a_word_shows_what_was_there(
   fixture->trigger("chat.regenerate");
   QVERIFY(fixture->engine()->wait_for_active(1));
   QTRY_VERIFY(fixture->writer().stream() != nullptr);
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{3});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{3});
   fixture->trigger("chat.stop");
   QVERIFY(fixture->wait_reply());
   const app::StoredMessage& reply = fixture->chat().messages()[1];
-  QCOMPARE(reply.versions.size(), std::size_t{2});
-  QCOMPARE(reply.current, 0);
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(1)[0], reply.id);
   QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
   auto* widget = fixture->find<ui::Transcript>("transcript")->widget(reply.id);
   QTRY_COMPARE(widget->shown_text().trimmed(), QString("Paged attention keeps blocks."));
@@ -161,7 +165,7 @@ void ChatStatesTest::a_failed_regeneration_stays_as_a_version() {
   fixture->engine()->fail_after(0, engine::Error{engine::ErrorCode::internal, "the step failed", "step"});
   fixture->trigger("chat.regenerate");
   QVERIFY(fixture->wait_reply());
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{2});
   QTRY_VERIFY(told() != nullptr);
   QVERIFY(told()->numbers().contains("the step failed"));
 }
@@ -197,7 +201,7 @@ void ChatStatesTest::a_reply_that_was_cut_off_before_its_first_word_is_retried()
   press("message.error.retry");
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{1});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{1});
   QVERIFY(told() == nullptr);
 }
 
@@ -209,7 +213,7 @@ void ChatStatesTest::a_continued_reply_that_is_cut_off_says_so() {
   QVERIFY(fixture->engine()->wait_for_active(1));
   fixture->engine()->step(5);
   // The history holds what a kill would leave.
-  const auto kept = [this] { return fixture->workbench->history().messages(fixture->chat().id())->back().versions[0]; };
+  const auto kept = [this] { return fixture->workbench->history().messages(fixture->chat().id())->back(); };
   QTRY_COMPARE(kept().text, std::string("Paged attention keeps blocks.Paged"));
   QVERIFY(kept().partial && kept().footer_json.empty());
 }
@@ -229,22 +233,93 @@ void ChatStatesTest::esc_closes_the_find_bar_and_not_the_reply() {
   QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
 }
 
-void ChatStatesTest::a_model_without_a_template_says_what_works() {
+void ChatStatesTest::a_model_without_a_template_completes_text() {
   FakeLoad load;
   load.model.has_chat_template = false;
   fixture = std::make_unique<WindowFixture>(load);
   QVERIFY(fixture->load_model());
+  fixture->engine()->answer_with(" and a wolf");
   auto* field = fixture->find<QPlainTextEdit>("composer.field");
   QTRY_VERIFY2(field->placeholderText().contains("no chat template"), qPrintable(field->placeholderText()));
-  fixture->type("hello");
-  QVERIFY(!fixture->find<QAbstractButton>("composer.send")->isEnabled());
-  QVERIFY(!fixture->enabled("chat.send"));
   auto* notice = fixture->find<ui::InlineMessage>("welcome.notice");
   QVERIFY(notice->isVisible());
   QVERIFY2(notice->numbers().contains("/v1/completions"), qPrintable(notice->numbers()));
   QVERIFY(!fixture->find<QWidget>("welcome.sample.kv")->isVisible());
+  QVERIFY(fixture->find<QWidget>("composer.mode")->isVisible() && !fixture->find<QWidget>("composer.role")->isVisible());
+  fixture->say("There was a girl");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(fixture->text_of(1), QString(" and a wolf"));
+  const auto prompt = [this] {
+    const engine::GenerateRequest last = fixture->engine()->submitted().back();
+    return fixture->engine()->tokenizer().decode(last.prompt_token_ids, false);
+  };
+  QCOMPARE(prompt(), std::string("<s>There was a girl"));  // BOS, and no mark of a role
+  fixture->say(". One day");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(prompt(), std::string("<s>There was a girl and a wolf. One day"));
+  fixture->trigger("chat.continue");
+  QVERIFY(fixture->wait_reply());
+  QCOMPARE(prompt(), std::string("<s>There was a girl and a wolf. One day and a wolf"));
+}
+
+void ChatStatesTest::a_model_of_vectors_says_so_where_send_is_grey() {
+  FakeLoad load;
+  load.model.has_chat_template = false;
+  load.model.generates = false;
+  fixture = std::make_unique<WindowFixture>(load);
+  QVERIFY(fixture->load_model());
+  fixture->type("hello");
+  QTRY_VERIFY2(fixture->find<QLabel>("composer.reason")->text().contains("vectors"),
+               qPrintable(fixture->find<QLabel>("composer.reason")->text()));
+  QVERIFY(!fixture->find<QAbstractButton>("composer.send")->isEnabled());
+  QVERIFY(!fixture->enabled("chat.send"));
   fixture->click("welcome.notice.serve");
   QCOMPARE(fixture->window->page(), QString("serve"));
+}
+
+/// Max tokens may be larger than the context: a chat that fits is not called too long for it.
+void ChatStatesTest::the_reserve_is_bounded_by_the_context() {
+  auto* meter = fixture->find<ui::ContextMeter>("context_meter");
+  fixture->find<QDoubleSpinBox>("sampling.max_tokens.spin")->setValue(4000);
+  fixture->say("Tell me");
+  QVERIFY(fixture->wait_reply());
+  QTRY_VERIFY2(meter->words().contains("512 reserved"), qPrintable(meter->words()));
+  QVERIFY(!meter->over());
+}
+
+void ChatStatesTest::only_fixes_that_help_are_offered() {
+  const auto offered = [this](const char* name) {
+    auto* button = fixture->find<QAbstractButton>(name);
+    return button != nullptr && button->isVisible();
+  };
+  // One message that is longer than the context: neither deletion nor a short reply makes room.
+  QVERIFY(fixture->chat().insert("user", QString(6000, 'x')) != 0);
+  auto* overflow = fixture->find<ui::InlineMessage>("chat.overflow");
+  QTRY_VERIFY(overflow->isVisible());
+  QVERIFY(!offered("chat.overflow.drop") && !offered("chat.overflow.shorter"));
+  // Behind it there is something that may stay.
+  QVERIFY(fixture->chat().insert("assistant", "Long.") != 0 && fixture->chat().insert("user", "And now?") != 0);
+  QTRY_VERIFY(offered("chat.overflow.drop"));
+  QCOMPARE(fixture->find<QAbstractButton>("chat.overflow.drop")->text(), QString("Delete the oldest 2 messages"));
+  fixture->click("chat.overflow.drop");
+  QCOMPARE(fixture->chat().messages().size(), std::size_t{1});
+  QTRY_VERIFY(!overflow->isVisible());
+  fixture->trigger("edit.undo");
+  QCOMPARE(fixture->chat().messages().size(), std::size_t{3});
+}
+
+void ChatStatesTest::enter_while_a_reply_is_written_says_why_nothing_is_sent() {
+  fixture->engine()->pause();
+  fixture->say("Tell me");
+  QVERIFY(fixture->engine()->wait_for_active(1));
+  fixture->type("next");
+  QTest::keyClick(fixture->find<QPlainTextEdit>("composer.field"), Qt::Key_Return);
+  auto* notice = fixture->find<ui::InlineMessage>("composer.notice");
+  QVERIFY(notice != nullptr && notice->isVisible());
+  QVERIFY2(notice->what().contains("being written"), qPrintable(notice->what()));
+  QCOMPARE(draft(), QString("next"));
+  fixture->engine()->resume();
+  QVERIFY(fixture->wait_reply());
 }
 
 LATHE_WINDOW_TEST(ChatStatesTest)

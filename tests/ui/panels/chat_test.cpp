@@ -39,7 +39,7 @@ class ChatTest : public QObject {
   void edit_and_send_regenerates();
   void an_edited_message_is_what_the_engine_gets();
   void a_message_can_be_inserted_without_a_reply();
-  void the_system_prompt_stands_first();
+  void system_prompts_stay_where_they_were_added();
   void a_deleted_message_is_gone_from_the_history();
   void an_error_keeps_the_partial_text_and_offers_retry();
   void retry_after_an_error_writes_a_new_version();
@@ -115,7 +115,7 @@ void ChatTest::stop_reaches_the_engine_and_keeps_the_text() {
   QTRY_COMPARE(fixture->engine()->n_active(), 0);
   QCOMPARE(fixture->engine()->n_cancelled(), std::uint64_t{1});
   QCOMPARE(fixture->text_of(1), QString("Paged"));
-  QVERIFY(fixture->chat().messages()[1].versions[0].partial);
+  QVERIFY(fixture->chat().messages()[1].partial);
 }
 
 void ChatTest::the_stop_button_and_esc_stop_the_reply_data() {
@@ -138,7 +138,7 @@ void ChatTest::the_stop_button_and_esc_stop_the_reply() {
   QVERIFY(fixture->wait_reply());
   QTRY_COMPARE(fixture->engine()->n_active(), 0);
   QCOMPARE(fixture->text_of(1), QString("Paged"));
-  QVERIFY(fixture->chat().messages()[1].versions[0].partial);
+  QVERIFY(fixture->chat().messages()[1].partial);
   QVERIFY(fixture->find<QAbstractButton>("composer.send")->isVisible());
   QVERIFY(!fixture->find<QAbstractButton>("composer.stop")->isVisible());
 }
@@ -159,11 +159,10 @@ void ChatTest::regenerate_keeps_the_old_version() {
   fixture->engine()->answer_with("Another answer");
   fixture->trigger("chat.regenerate");
   QVERIFY(fixture->wait_reply());
-  const app::StoredMessage& reply = fixture->chat().messages()[1];
-  QCOMPARE(reply.versions.size(), std::size_t{2});
-  QCOMPARE(reply.current, 1);
-  QCOMPARE(QString::fromStdString(reply.versions[0].text), QString("Paged attention keeps blocks."));
-  QCOMPARE(QString::fromStdString(reply.versions[1].text), QString("Another answer"));
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{2});
+  QCOMPARE(fixture->text_of_version(1, 0), QString("Paged attention keeps blocks."));
+  QCOMPARE(fixture->text_of_version(1, 1), QString("Another answer"));
+  QCOMPARE(fixture->text_of(1), QString("Another answer"));
 }
 
 void ChatTest::versions_can_be_stepped_through() {
@@ -190,7 +189,7 @@ void ChatTest::continue_goes_on_behind_the_text() {
   fixture->trigger("chat.continue");
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks. And more."));
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{1});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{1});
 }
 
 void ChatTest::edit_and_send_regenerates() {
@@ -205,7 +204,8 @@ void ChatTest::edit_and_send_regenerates() {
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->text_of(0), QString("Tell me more"));
   QCOMPARE(fixture->chat().messages().size(), std::size_t{2});
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(0).size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{1});
 }
 
 void ChatTest::an_edited_message_is_what_the_engine_gets() {
@@ -230,14 +230,19 @@ void ChatTest::a_message_can_be_inserted_without_a_reply() {
   QVERIFY(fixture->engine()->submitted().empty());
 }
 
-void ChatTest::the_system_prompt_stands_first() {
+void ChatTest::system_prompts_stay_where_they_were_added() {
   fixture->say("hello");
   QVERIFY(fixture->wait_reply());
   fixture->trigger("chat.cycle_role");
   fixture->trigger("chat.cycle_role");
   fixture->type("Answer briefly.");
   fixture->trigger("chat.insert");
+  // The composer adds it where the chat ends.
+  QCOMPARE(fixture->chat().messages()[2].role, std::string("system"));
+  QVERIFY(!fixture->find<QWidget>("system_card")->isVisible());
+  QVERIFY(fixture->chat().insert_first("system", "Answer in verse.") != 0);
   QCOMPARE(fixture->chat().messages()[0].role, std::string("system"));
+  QCOMPARE(fixture->chat().messages().size(), std::size_t{4});
   QVERIFY(fixture->find<QWidget>("system_card")->isVisible());
   QVERIFY(fixture->find<ui::Transcript>("transcript")->widget(fixture->chat().messages()[0].id) == nullptr);
 }
@@ -247,7 +252,7 @@ void ChatTest::a_deleted_message_is_gone_from_the_history() {
   QVERIFY(fixture->wait_reply());
   fixture->trigger("chat.delete");
   QCOMPARE(fixture->chat().messages().size(), std::size_t{1});
-  QCOMPARE(fixture->workbench->history().messages(fixture->chat().id())->size(), std::size_t{1});
+  QVERIFY(fixture->workbench->history().messages(fixture->chat().id())->back().deleted);
 }
 
 void ChatTest::an_error_keeps_the_partial_text_and_offers_retry() {
@@ -272,7 +277,7 @@ void ChatTest::retry_after_an_error_writes_a_new_version() {
   QTest::mouseClick(transcript->findChild<QAbstractButton*>("message.error.retry"), Qt::LeftButton);
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->text_of(1), QString("Paged attention keeps blocks."));
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{2});
 }
 
 void ChatTest::a_refused_request_is_told_in_the_chat() {
@@ -334,7 +339,7 @@ void ChatTest::out_of_memory_in_mid_answer_keeps_the_text() {
   fixture->say("Tell me");
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->text_of(1), QString("Paged"));
-  QVERIFY(fixture->chat().messages()[1].versions[0].partial);
+  QVERIFY(fixture->chat().messages()[1].partial);
   auto* transcript = fixture->find<ui::Transcript>("transcript");
   QTRY_VERIFY(transcript->findChild<ui::InlineMessage*>("message.error") != nullptr);
   QVERIFY(transcript->findChild<ui::InlineMessage*>("message.error")->numbers().contains("needs 12 blocks, 3 free"));
@@ -342,7 +347,7 @@ void ChatTest::out_of_memory_in_mid_answer_keeps_the_text() {
   fixture->say("And now?");
   QVERIFY(fixture->wait_reply());
   QCOMPARE(fixture->text_of(3), QString("Paged attention keeps blocks."));
-  QVERIFY(!fixture->chat().messages()[3].versions[0].partial);
+  QVERIFY(!fixture->chat().messages()[3].partial);
 }
 
 void ChatTest::the_footer_has_the_numbers() {
@@ -422,7 +427,7 @@ void ChatTest::text_of_a_running_reply_is_kept_within_a_second() {
   QVERIFY(fixture->engine()->wait_for_active(1));
   fixture->engine()->step(5);
   // The history holds what a kill would leave, for another program to read.
-  QTRY_VERIFY(fixture->workbench->history().messages(fixture->chat().id())->back().versions[0].text == "Paged");
+  QTRY_VERIFY(fixture->workbench->history().messages(fixture->chat().id())->back().text == "Paged");
   QVERIFY(fixture->writer().running());
 }
 
@@ -434,19 +439,17 @@ void ChatTest::closing_keeps_the_partial_text() {
   QTRY_COMPARE(fixture->text_of(1), QString("Paged"));
   fixture->window->close();
   QVERIFY(!fixture->writer().running());
-  const app::MessageVersion kept = fixture->workbench->history().messages(fixture->chat().id())->back().versions[0];
+  const app::StoredMessage kept = fixture->workbench->history().messages(fixture->chat().id())->back();
   QCOMPARE(kept.text, std::string("Paged"));
   QVERIFY(kept.partial);
 }
 
 void ChatTest::a_long_chat_makes_few_widgets() {
   const std::int64_t chat = *fixture->workbench->history().create_chat("long");
-  for (int i = 0; i < 400; ++i) {
-    app::StoredMessage message;
-    message.role = i % 2 == 0 ? "user" : "assistant";
-    message.versions.push_back({"Message number " + std::to_string(i), {}, false});
-    QVERIFY(fixture->workbench->history().add_message(chat, message, -1).has_value());
-  }
+  std::vector<app::StoredMessage> messages;
+  for (int i = 0; i < 400; ++i)
+    messages.push_back(app::new_message(i % 2 == 0 ? "user" : "assistant", "Message number " + std::to_string(i), 0));
+  QVERIFY(fixture->workbench->history().add_messages(chat, 0, messages).has_value());
   Q_EMIT fixture->window->context().navigator.open_chat(chat);
   QCOMPARE(fixture->chat().messages().size(), std::size_t{400});
   QTest::qWait(50);

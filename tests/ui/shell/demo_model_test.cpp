@@ -54,10 +54,7 @@ class DemoModelTest : public QObject {
     if (!wait_reply()) return {};
     return fixture->text_of(fixture->chat().messages().size() - 1);
   }
-  const app::MessageVersion& last() const {
-    const app::StoredMessage& message = fixture->chat().messages().back();
-    return message.versions[std::size_t(message.current)];
-  }
+  const app::StoredMessage& last() const { return fixture->chat().messages().back(); }
 
   std::unique_ptr<WindowFixture> fixture;
 };
@@ -116,7 +113,7 @@ void DemoModelTest::regenerate_makes_a_second_version() {
   const QString first = ask("What is a token?");
   fixture->trigger("chat.regenerate");
   QVERIFY(wait_reply());
-  QCOMPARE(fixture->chat().messages()[1].versions.size(), std::size_t{2});
+  QCOMPARE(fixture->versions_of(1).size(), std::size_t{2});
   QCOMPARE(fixture->text_of(1), first);  // greedy
 }
 

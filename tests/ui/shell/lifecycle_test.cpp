@@ -147,11 +147,11 @@ std::string integrity(const QTemporaryDir& profile) {
 }
 
 /// The reply in the only chat of a profile.
-app::MessageVersion kept_reply(const QTemporaryDir& profile) {
+app::StoredMessage kept_reply(const QTemporaryDir& profile) {
   const auto history = app::open_history(profile.filePath("data/history.db").toStdString());
   if (!history || (*history)->chats().empty()) return {};
   const auto messages = (*history)->messages((*history)->chats().front().id);
-  return messages && messages->size() == 2 ? messages->back().versions[0] : app::MessageVersion();
+  return messages && messages->size() == 2 ? messages->back() : app::StoredMessage();
 }
 
 }  // namespace
@@ -185,8 +185,8 @@ class LifecycleTest : public QObject {
     fixture.engine()->step(5);
     QTRY_COMPARE(fixture.text_of(1), QString("Paged"));
   }
-  static app::MessageVersion stored(const WindowFixture& fixture, std::int64_t chat) {
-    return fixture.workbench->history().messages(chat)->back().versions[0];
+  static app::StoredMessage stored(const WindowFixture& fixture, std::int64_t chat) {
+    return fixture.workbench->history().messages(chat)->back();
   }
 };
 
@@ -324,7 +324,7 @@ void LifecycleTest::U1_a_signal_while_generating_keeps_the_answer() {
   QCOMPARE(told.size(), std::size_t{3});
   child.signal(number);
   QCOMPARE(child.wait(), 0);
-  const app::MessageVersion kept = kept_reply(profile);
+  const app::StoredMessage kept = kept_reply(profile);
   QVERIFY(kept.partial);
   QVERIFY2(qsizetype(kept.text.size()) >= told.back(), qPrintable(QString::number(kept.text.size())));
   QVERIFY(ui::footer_of(kept.footer_json).stop == "stopped");
@@ -378,7 +378,7 @@ void LifecycleTest::U2_a_kill_loses_a_second_at_most() {
   QVERIFY(!next.window->docks().area_visible(ui::PanelArea::right));
   QVERIFY(next.window->docks().area_visible(ui::PanelArea::left));
   QCOMPARE(next.chat().messages().size(), std::size_t{2});
-  const app::MessageVersion& kept = next.chat().messages()[1].versions[0];
+  const app::StoredMessage& kept = next.chat().messages()[1];
   QVERIFY(kept.partial);
   const qsizetype a_second_ago = told[told.size() - 1 - kLinesASecond];
   QVERIFY2(qsizetype(kept.text.size()) >= a_second_ago,

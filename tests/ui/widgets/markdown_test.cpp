@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/widgets/markdown.h"
 
+#include <QAbstractTextDocumentLayout>
 #include <QElapsedTimer>
+#include <QImage>
 #include <QTest>
 #include <QTextBlock>
 #include <QTextDocument>
+#include <QTextLayout>
+#include <cmath>
 
 #include "tests/support/test_class.h"
 #include "ui/widgets/markdown_view.h"
@@ -28,6 +32,8 @@ class MarkdownTest : public QObject {
   void lists_are_not_cut();
   void bold_and_code_are_formatted();
   void bullets_hang();
+  void marks_do_not_touch_their_text();
+  void quotes_have_a_bar();
   void numbers_count();
   void a_table_becomes_a_table();
   void U8_html_stays_text();
@@ -104,6 +110,40 @@ void MarkdownTest::bullets_hang() {
   QCOMPARE(document->blockCount(), 2);
   QVERIFY(document->lastBlock().text().startsWith(QStringLiteral("•\ttwo")));
   QCOMPARE(document->lastBlock().blockFormat().textIndent(), -14.0 * theme->px(14) / 14);
+}
+
+void MarkdownTest::marks_do_not_touch_their_text() {
+  for (const char* source :
+       {"- text", "1. text", "2. text", "10. text", "1234. text", "- [x] text", "- [ ] text", "1. a\n   1. text"}) {
+    const std::unique_ptr<QTextDocument> document(rendered(*theme, source));
+    document->setTextWidth(400);
+    const QTextBlock block = document->lastBlock();
+    document->documentLayout()->blockBoundingRect(block);
+    const int tab = static_cast<int>(block.text().indexOf('\t'));
+    const QTextLine line = block.layout()->lineAt(0);
+    QVERIFY2(line.cursorToX(tab + 1) - line.cursorToX(tab) >= theme->px(4), source);
+  }
+  // Numbers of one and two digits have their text at one place.
+  const std::unique_ptr<QTextDocument> document(rendered(*theme, "9. nine\n10. ten"));
+  QVERIFY(std::abs(document->firstBlock().blockFormat().leftMargin() - document->lastBlock().blockFormat().leftMargin()) <=
+          2);
+}
+
+void MarkdownTest::quotes_have_a_bar() {
+  const std::unique_ptr<QTextDocument> document(rendered(*theme, "> quoted\n\nnot"));
+  QCOMPARE(document->firstBlock().blockFormat().intProperty(QTextFormat::BlockQuoteLevel), 1);
+  QCOMPARE(document->lastBlock().blockFormat().intProperty(QTextFormat::BlockQuoteLevel), 0);
+  TextView view(*theme, nullptr);
+  append_markdown(view.textCursor(), *theme, "> quoted\n>\n> more\n\nnot", LineEnds::blanks);
+  view.resize(300, view.height_for(300));
+  const QImage image = view.grab().toImage();
+  const auto is_bar = [&](double y) {
+    return image.pixelColor(QPoint(theme->px(3), static_cast<int>(y))) == theme->tokens().strong;
+  };
+  const QRectF first = view.document()->documentLayout()->blockBoundingRect(view.document()->firstBlock());
+  QVERIFY(is_bar(first.center().y()));
+  QVERIFY(is_bar(first.bottom() + 2));  // also between the two paragraphs
+  QVERIFY(!is_bar(view.document()->documentLayout()->blockBoundingRect(view.document()->lastBlock()).center().y()));
 }
 
 void MarkdownTest::numbers_count() {

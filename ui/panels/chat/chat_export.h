@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Chat export: a conversation as Markdown or as OpenAI messages.
+// Chat export and import: the shown conversation to a file, and chats from files to the history.
 #pragma once
 
 #include <QWidget>
 
-#include "ui/models/conversation.h"
+#include "app/api/chat_files.h"
+#include "ui/panels/panel.h"
 
 namespace lathe::ui {
 
-QByteArray chat_as_markdown(const Conversation& conversation);
-/// The chat as {"messages": [{"role", "content"}, ...]}.
-QByteArray chat_as_json(const Conversation& conversation);
-/// Asks for a file and writes the chat to it; a failure is shown.
-void save_chat(QWidget* parent, const Conversation& conversation, bool markdown);
+/// Asks for a file and writes the shown messages to it; a failure is shown.
+void save_chat(QWidget* parent, const PanelContext& context, const app::ChatFileFormat& format);
+/// Asks for files and adds their chats to the history; the last one is opened. A failure is shown.
+void import_chats(QWidget* parent, const PanelContext& context);
 
 }  // namespace lathe::ui

@@ -6,7 +6,9 @@
 #include <QInputDialog>
 #include <QMenu>
 #include <QVBoxLayout>
+#include <algorithm>
 
+#include "ui/models/deletions.h"
 #include "ui/models/load_choice.h"
 #include "ui/models/sampling_choice.h"
 #include "ui/panels/chat/chat_export.h"
@@ -16,6 +18,13 @@ namespace lathe::ui {
 namespace {
 
 constexpr int kCountAfterMs = 300;
+constexpr qint64 kMostReserve = 512, kShortReply = 64;
+
+/// Tokens that the meter keeps free for a reply of at most `most` tokens (0: until the context is full). A reply may be
+/// longer where there is room; a small context is not called full because of a large limit.
+qint64 reply_reserve(qint64 most, qint64 limit) {
+  return std::min({most > 0 ? most : kMostReserve, kMostReserve, limit / 2});
+}
 
 }  // namespace
 
@@ -63,7 +72,7 @@ void ChatPanel::make_header() {
   system->setObjectName(QStringLiteral("chat.menu.system"));
   connect(system, &QAction::triggered, this, [this] {
     if (system_->message() == 0)
-      context_.conversation.insert("system", tr("You are a precise assistant. Answer briefly."), 0);
+      context_.conversation.insert_first("system", tr("You are a precise assistant. Answer briefly."));
     system_->set_open(true);
   });
   connect(menu_button, &QToolButton::clicked, menu,
@@ -91,7 +100,8 @@ void ChatPanel::make_header() {
   connect(more, &QToolButton::clicked, this, [this, more] {
     auto* popup = new QMenu(more);
     popup->setAttribute(Qt::WA_DeleteOnClose);
-    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json", "chat.branch"})
+    for (const char* id : {"chats.new", "chat.copy_reply", "chat.export_markdown", "chat.export_json",
+                           "chat.export_sharegpt", "chats.import", "chat.branch"})
       popup->addAction(context_.actions[QLatin1String(id)]);
     popup->popup(more->mapToGlobal(QPoint(0, more->height())));
   });
@@ -137,6 +147,8 @@ void ChatPanel::make_column() {
   overflow_->hide();
   composer_ = new Composer(context_, bottom);
   meter_ = new ContextMeter(theme, bottom);
+  undo_ = make_undo_line(bottom);
+  below->addWidget(undo_);
   below->addWidget(overflow_);
   below->addWidget(composer_);
   below->addWidget(meter_);
@@ -148,7 +160,18 @@ void ChatPanel::make_column() {
     if (context_.actions[QStringLiteral("chat.send")]->isEnabled()) send();
     else composer_->take_focus();
   });
-  connect(find_, &FindBar::found, this, [this](qint64 message) { transcript_->show_message(message); });
+  connect(find_, &FindBar::found, this, [this](qint64 message) { transcript_->show_message(message, false); });
+  transcript_->set_focus_after(header_->findChild<QWidget*>(QStringLiteral("chat.more")));
+}
+
+UndoLine* ChatPanel::make_undo_line(QWidget* parent) {
+  return new UndoLine(
+      context_.theme, QStringLiteral("chat.undo"), context_.undo,
+      [](const QUndoCommand& command) {
+        const auto* deletion = dynamic_cast<const MessageDeletion*>(&command);
+        return deletion != nullptr ? deletion->done() : QString();
+      },
+      parent);
 }
 
 void ChatPanel::connect_actions() {
@@ -160,9 +183,12 @@ void ChatPanel::connect_actions() {
   actions.on(QStringLiteral("chat.stop"), this, [this] { context_.writer.stop(); });
   actions.on(QStringLiteral("chat.cycle_role"), this, [this] { composer_->cycle_role(); });
   actions.on(QStringLiteral("chat.find"), this, [this] { find_->open(); });
-  actions.on(QStringLiteral("chat.find_next"), this, [this] { find_->next(); });
-  actions.on(QStringLiteral("chat.export_markdown"), this, [this] { export_chat(true); });
-  actions.on(QStringLiteral("chat.export_json"), this, [this] { export_chat(false); });
+  actions.on(QStringLiteral("chat.find_next"), this, [this] { find_->go(1); });
+  actions.on(QStringLiteral("chat.find_previous"), this, [this] { find_->go(-1); });
+  for (const app::ChatFileFormat& format : app::chat_file_formats())
+    actions.on(QStringLiteral("chat.export_") + QLatin1String(format.name), this,
+               [this, &format] { save_chat(this, context_, format); });
+  actions.on(QStringLiteral("chats.import"), this, [this] { import_chats(this, context_); });
   connect(&context_.navigator, &Navigator::open_chat, this, [this](qint64 id) {
     open_chat(id);
     Q_EMIT context_.navigator.show_panel(objectName());
@@ -176,19 +202,20 @@ void ChatPanel::connect_message_actions() {
     bool replies_only;
   } tools[] = {{"chat.copy_reply", MessageTool::copy, true},         {"chat.regenerate", MessageTool::regenerate, false},
                {"chat.continue", MessageTool::continue_reply, true}, {"chat.edit", MessageTool::edit, false},
-               {"chat.delete", MessageTool::remove, false},          {"chat.previous_version", MessageTool::previous, true},
-               {"chat.next_version", MessageTool::next, true},       {"chat.branch", MessageTool::branch, false}};
+               {"chat.delete", MessageTool::remove, false},          {"chat.branch", MessageTool::branch, false}};
   for (const auto& entry : tools) {
     context_.actions.on(QLatin1String(entry.id), this, [this, entry] {
       if (const std::int64_t message = chosen_message(entry.replies_only)) use_tool(message, entry.tool);
     });
   }
+  context_.actions.on(QStringLiteral("chat.previous_version"), this, [this] { step_version(message_of_versions(), -1); });
+  context_.actions.on(QStringLiteral("chat.next_version"), this, [this] { step_version(message_of_versions(), 1); });
   connect(transcript_, &Transcript::tool_used, this, &ChatPanel::use_tool);
   connect(transcript_, &Transcript::edited, this, &ChatPanel::take_edit);
 }
 
 void ChatPanel::connect_conversation() {
-  for (const auto signal : {&Conversation::inserted, &Conversation::removed, &Conversation::changed})
+  for (const auto signal : {&Conversation::path_changed, &Conversation::changed})
     connect(&context_.conversation, signal, this, [this] { refresh(), queue_count(); });
   connect(&context_.conversation, &Conversation::reset, this, [this] { refresh(), queue_count(); });
   connect(&context_.conversation, &Conversation::title_changed, this, [this] {
@@ -221,8 +248,7 @@ void ChatPanel::insert() {
   const QString text = composer_->text();
   if (text.trimmed().isEmpty() || context_.writer.running()) return;
   const std::string role = composer_->role();
-  if (role == "system" && system_->message() != 0) context_.conversation.edit(system_->message(), text);
-  else if (context_.conversation.insert(role, text, role == "system" ? 0 : -1) == 0) return refresh();
+  if (context_.conversation.insert(role, text) == 0) return refresh();
   composer_->clear();
 }
 
@@ -237,7 +263,7 @@ std::int64_t ChatPanel::chosen_message(bool replies_only) const {
 
 void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
   const app::StoredMessage* stored = context_.conversation.find(message);
-  if (stored == nullptr) return;
+  if (stored == nullptr || context_.conversation.index_of(message) < 0) return;
   switch (tool) {
     case MessageTool::copy: QApplication::clipboard()->setText(context_.conversation.shown_text(*stored)); break;
     case MessageTool::edit: transcript_->start_editing(message); break;
@@ -245,10 +271,10 @@ void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
     case MessageTool::continue_reply: context_.writer.continue_reply(message); break;
     case MessageTool::branch: context_.conversation.branch(message); break;
     case MessageTool::remove:
-      if (context_.writer.message() != message) context_.conversation.remove(message);
+      if (context_.writer.message() != message) remove({message});
       break;
     case MessageTool::inspect: {
-      const ReplyFooter footer = footer_of(stored->versions[static_cast<std::size_t>(stored->current)].footer_json);
+      const ReplyFooter footer = footer_of(stored->footer_json);
       if (footer.record != 0) Q_EMIT context_.navigator.inspect_request(footer.record);
       break;
     }
@@ -258,23 +284,34 @@ void ChatPanel::use_tool(std::int64_t message, MessageTool tool) {
 }
 
 void ChatPanel::step_version(std::int64_t message, int step) {
-  if (const app::StoredMessage* stored = context_.conversation.find(message))
-    context_.conversation.show_version(message, stored->current + step);
+  const std::vector<std::int64_t> all = context_.conversation.versions(message);
+  const auto at = std::find(all.begin(), all.end(), message) - all.begin();
+  context_.conversation.show_version(message, static_cast<int>(at) + step);
+}
+
+/// The message with the focus, else the last one with other versions; 0: no message has any.
+std::int64_t ChatPanel::message_of_versions() const {
+  const Conversation& conversation = context_.conversation;
+  if (const std::int64_t focused = transcript_->focused_message(); conversation.versions(focused).size() > 1) return focused;
+  for (std::size_t i = conversation.messages().size(); i-- > 0;)
+    if (conversation.versions(conversation.messages()[i].id).size() > 1) return conversation.messages()[i].id;
+  return 0;
+}
+
+void ChatPanel::remove(std::vector<std::int64_t> messages) {
+  if (!messages.empty()) context_.undo.push(new MessageDeletion(context_.conversation, std::move(messages)));
 }
 
 void ChatPanel::take_edit(std::int64_t message, const QString& text, bool and_send) {
-  context_.conversation.edit(message, text);
-  if (and_send && context_.bridge.can_chat()) context_.writer.regenerate(message);
+  const std::int64_t version = context_.conversation.edit(message, text);
+  if (and_send && version != 0 && context_.bridge.can_chat()) context_.writer.regenerate(version);
 }
 
 void ChatPanel::open_chat(std::int64_t id) {
   if (id != 0 && id == context_.conversation.id()) return;
-  context_.writer.stop_and_keep();
   if (id == 0 || !context_.conversation.open(id)) context_.conversation.start_new();
   composer_->take_focus();
 }
-
-void ChatPanel::export_chat(bool markdown) { save_chat(this, context_.conversation, markdown); }
 
 void ChatPanel::came_into_view() {
   refresh();
@@ -283,7 +320,9 @@ void ChatPanel::came_into_view() {
 
 void ChatPanel::refresh() {
   const Conversation& conversation = context_.conversation;
-  const QString title = conversation.title().isEmpty() ? tr("New chat") : conversation.title();
+  const QString title = !conversation.title().isEmpty() ? conversation.title()
+                        : conversation.id() == 0        ? tr("New chat")
+                                                        : tr("Untitled");
   header_->set_title(title);
   setWindowTitle(title);
   const bool running = context_.writer.running();
@@ -302,10 +341,10 @@ void ChatPanel::refresh() {
 void ChatPanel::refresh_meter() {
   const qint64 limit = context_.bridge.loaded() ? context_.bridge.loaded()->max_model_len : 0;
   const qint64 most = context_.sampling.values().params.max_tokens;
-  qint64 used = used_tokens_, reserve = most > 0 ? most : std::max<qint64>(0, limit - used - draft_tokens_);
+  qint64 used = used_tokens_, reserve = reply_reserve(most, limit);
   if (const ChatStream* stream = context_.writer.stream(); stream != nullptr && stream->usage().n_prompt_tokens > 0) {
     used = stream->usage().n_prompt_tokens + stream->usage().n_completion_tokens;
-    if (most > 0) reserve = std::max<qint64>(0, most - stream->usage().n_completion_tokens);
+    reserve = std::max<qint64>(0, reserve - stream->usage().n_completion_tokens);
   }
   meter_->set(used, draft_tokens_, reserve, limit);
   refresh_overflow();
@@ -316,30 +355,57 @@ void ChatPanel::refresh_overflow() {
   if (!problem.isEmpty()) {
     overflow_->set(MessageTone::error, tr("The chat could not be saved"), problem, {});
   } else if (meter_->over() && !context_.writer.running() && !context_.conversation.empty()) {
-    std::vector<InlineMessage::Button> buttons;
-    buttons.push_back({QStringLiteral("drop"), tr("Delete the oldest two messages"), [this] { drop_oldest(); }});
-    if (context_.sampling.values().params.max_tokens > 64)
-      buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most 64 tokens"), [this] {
-                           SamplingValues values = context_.sampling.values();
-                           values.params.max_tokens = 64;
-                           context_.sampling.set_values(values);
-                         }});
-    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"),
-                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
-    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"), meter_->words(),
-                   std::move(buttons));
+    std::vector<InlineMessage::Button> buttons = overflow_fixes();
+    const QString advice = buttons.empty() ? tr("Shorten the message, or start a new chat.") : QString();
+    overflow_->set(MessageTone::warning, tr("The context is too small for this chat and its reply"),
+                   QStringLiteral("%1. %2").arg(meter_->words(), advice).trimmed(), std::move(buttons));
   } else {
     return overflow_->hide();
   }
   overflow_->show();
 }
 
-void ChatPanel::drop_oldest() {
-  for (int i = 0; i < 2; ++i) {
-    const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
-    const std::size_t first = system_->message() != 0 ? 1 : 0;
-    if (messages.size() > first + 1) context_.conversation.remove(messages[first].id);
+/// The fewest oldest messages whose deletion makes room, up to the next question; 0: deleting them does not help. A
+/// message's share of the tokens is taken to be its share of the text.
+int ChatPanel::n_to_drop(qint64 excess) const {
+  const app::MessagePath& messages = context_.conversation.messages();
+  double characters = 0, freed = 0;
+  for (const app::StoredMessage& message : messages) characters += static_cast<double>(message.text.size()) + 1;
+  const double wanted = characters * static_cast<double>(excess) / static_cast<double>(std::max<qint64>(1, used_tokens_));
+  const std::size_t first = first_to_drop();
+  for (std::size_t i = first; i + 1 < messages.size(); ++i) {
+    freed += static_cast<double>(messages[i].text.size()) + 1;
+    if (freed >= wanted && messages[i + 1].role == "user") return static_cast<int>(i + 1 - first);
   }
+  return 0;
+}
+
+std::vector<InlineMessage::Button> ChatPanel::overflow_fixes() {
+  std::vector<InlineMessage::Button> buttons;
+  const qint64 limit = context_.bridge.loaded()->max_model_len, text = used_tokens_ + draft_tokens_;
+  const qint64 most = context_.sampling.values().params.max_tokens;
+  const qint64 excess = text + reply_reserve(most, limit) - limit;
+  if (const int n = n_to_drop(excess); n > 0)
+    buttons.push_back({QStringLiteral("drop"),
+                       n == 1 ? tr("Delete the oldest message") : tr("Delete the oldest %1 messages").arg(n),
+                       [this, n] { drop_oldest(n); }});
+  if (reply_reserve(most, limit) > kShortReply && text + kShortReply <= limit)
+    buttons.push_back({QStringLiteral("shorter"), tr("Reply with at most %1 tokens").arg(kShortReply), [this] {
+                         SamplingValues values = context_.sampling.values();
+                         values.params.max_tokens = kShortReply;
+                         context_.sampling.set_values(values);
+                       }});
+  if (context_.bridge.loaded()->info.max_position_embeddings >= limit + excess)
+    buttons.push_back({QStringLiteral("raise"), tr("Raise the context…"),
+                       [this] { Q_EMIT context_.navigator.show_panel(QStringLiteral("model")); }});
+  return buttons;
+}
+
+void ChatPanel::drop_oldest(int n) {
+  std::vector<std::int64_t> oldest;
+  for (int i = 0; i < n; ++i)
+    oldest.push_back(context_.conversation.messages()[first_to_drop() + static_cast<std::size_t>(i)].id);
+  remove(std::move(oldest));
 }
 
 void ChatPanel::queue_count() {
@@ -356,11 +422,11 @@ void ChatPanel::count() {
   context_.background.run(
       this,
       [&slot = context_.workbench.models(), messages = std::move(messages), draft = draft.toStdString(),
-       role = composer_->role()]() mutable {
+       role = composer_->role(), completes = context_.bridge.completes()]() mutable {
         Counts counts;
-        const auto tokens = [&slot](const std::vector<engine::ChatMessage>& list) -> qint64 {
+        const auto tokens = [&slot, completes](const std::vector<engine::ChatMessage>& list) -> qint64 {
           const engine::Result<std::int64_t> n =
-              list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list);
+              list.empty() ? engine::Result<std::int64_t>(0) : app::count_tokens(slot, list, completes);
           return n ? *n : 0;
         };
         counts.used = tokens(messages);

@@ -18,6 +18,7 @@
 #include "ui/widgets/context_meter.h"
 #include "ui/widgets/page_header.h"
 #include "ui/widgets/segmented.h"
+#include "ui/widgets/undo_line.h"
 
 namespace lathe::ui {
 
@@ -33,6 +34,7 @@ class ChatPanel : public Panel {
  private:
   void make_header();
   void make_column();
+  UndoLine* make_undo_line(QWidget* parent);
   void connect_actions();
   void connect_message_actions();
   void connect_conversation();
@@ -43,12 +45,16 @@ class ChatPanel : public Panel {
   /// The message that an action of the menu applies to.
   std::int64_t chosen_message(bool replies_only) const;
   void step_version(std::int64_t message, int step);
+  std::int64_t message_of_versions() const;
   void open_chat(std::int64_t id);
-  void export_chat(bool markdown);
   void refresh();
   void refresh_meter();
   void refresh_overflow();
-  void drop_oldest();
+  std::vector<InlineMessage::Button> overflow_fixes();
+  int n_to_drop(qint64 excess) const;
+  void drop_oldest(int n);
+  std::size_t first_to_drop() const { return system_->message() != 0 ? 1 : 0; }
+  void remove(std::vector<std::int64_t> messages);
   void queue_count();
   void count();
 
@@ -63,6 +69,7 @@ class ChatPanel : public Panel {
   Welcome* welcome_ = nullptr;
   QScrollArea* welcome_page_ = nullptr;
   PromptView* prompt_ = nullptr;
+  UndoLine* undo_ = nullptr;
   InlineMessage* overflow_ = nullptr;
   Composer* composer_ = nullptr;
   ContextMeter* meter_ = nullptr;

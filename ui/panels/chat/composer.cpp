@@ -7,6 +7,7 @@
 #include <QKeyEvent>
 #include <QLocale>
 #include <QPainter>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -64,8 +65,11 @@ Composer::Composer(const PanelContext& context, QWidget* parent) : QWidget(paren
   field_->installEventFilter(this);
   column->addWidget(field_);
   make_row();
-  keeper_ = new DraftKeeper(context, [this] { return text(); }, this);
+  keeper_ = new DraftKeeper(
+      context, [this] { return text(); }, this);
   field_->set_text(keeper_->load());
+  connect(&context.conversation, &Conversation::reset, this, &Composer::change_chat);
+  connect(&context.conversation, &Conversation::title_changed, keeper_, &DraftKeeper::follow_chat);
   connect(field_, &QPlainTextEdit::textChanged, this, &Composer::take_change);
   connect(field_, &DraftField::left_out, this, [this](qint64 characters) {
     show_notice(tr("A message has at most %L1 characters").arg(DraftField::kMostCharacters),
@@ -92,6 +96,9 @@ void Composer::make_row() {
   auto* attach_button = make_icon_button(theme, QStringLiteral("composer.attach"), QStringLiteral("attach"),
                                          tr("Attach a text file"), this, 24);
   connect(attach_button, &QToolButton::clicked, this, &Composer::attach);
+  mode_ = make_label(theme, QStringLiteral("composer.mode"), tr("Complete"), this, 12, QFont::Medium);
+  mode_->setToolTip(tr("This model has no chat template: texts go to it as they are, and it continues them."));
+  reason_ = make_label(theme, QStringLiteral("composer.reason"), QString(), this, 12, QFont::Normal, TextTone::text3);
   count_ = make_label(theme, QStringLiteral("composer.count"), QString(), this, 12, QFont::Normal, TextTone::text3);
   hint_ = new KeyHint(theme, this);
   hint_->setObjectName(QStringLiteral("composer.hint"));
@@ -107,8 +114,14 @@ void Composer::make_row() {
     context_.workbench.settings().set("chat/role", role());
     refresh_state();
   });
-  for (QWidget* widget : {static_cast<QWidget*>(role_), static_cast<QWidget*>(attach_button)}) row->addWidget(widget);
-  row->addStretch(1);
+  // The next letters are for the message.
+  connect(role_, &QComboBox::activated, this, [this] { field_->setFocus(); });
+  for (QWidget* widget : {static_cast<QWidget*>(role_), static_cast<QWidget*>(mode_), static_cast<QWidget*>(attach_button)})
+    row->addWidget(widget);
+  // Takes what is left, and does not widen the page.
+  reason_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  reason_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  row->addWidget(reason_, 1);
   for (QWidget* widget : {static_cast<QWidget*>(count_), static_cast<QWidget*>(hint_), static_cast<QWidget*>(send_),
                           static_cast<QWidget*>(stop_)})
     row->addWidget(widget);
@@ -124,6 +137,20 @@ bool Composer::enter_sends() const {
 }
 
 void Composer::set_text(const QString& text) { field_->set_text(text); }
+
+/// Shows the draft of the chat that is shown now, without marking it as changed.
+void Composer::change_chat() {
+  const QString draft = keeper_->change_chat();
+  {
+    const QSignalBlocker no_change(field_);
+    field_->set_text(draft);
+    field_->document()->clearUndoRedoStacks();
+  }
+  if (notice_ != nullptr) notice_->hide();
+  fit_height();
+  refresh_state();
+  Q_EMIT draft_changed();
+}
 
 void Composer::take_change() {
   if (notice_ != nullptr) notice_->hide();
@@ -142,7 +169,19 @@ void Composer::show_notice(const QString& what, const QString& numbers) {
   notice_->show();
 }
 
-std::string Composer::role() const { return role_->currentData().toString().toStdString(); }
+std::string Composer::role() const {
+  return context_.bridge.completes() ? "user" : role_->currentData().toString().toStdString();
+}
+
+/// Why text cannot be sent; empty: it can.
+QString Composer::obstacle() const {
+  if (context_.bridge.can_chat()) return {};
+  switch (context_.bridge.model_status().state) {
+    case app::ModelState::ready: return tr("This model gives vectors and no text");
+    case app::ModelState::loading: return tr("The model is loading");
+    default: return tr("Load a model to send");
+  }
+}
 
 void Composer::cycle_role() { role_->setCurrentIndex((role_->currentIndex() + 1) % role_->count()); }
 
@@ -163,9 +202,16 @@ void Composer::refresh_state() {
   const bool has_text = field_->has_words();
   send_->setEnabled(inserts ? has_text : context_.bridge.can_chat() && (has_text || context_.conversation.awaits_answer()));
   send_->setText(inserts ? tr("Insert") : tr("Send"));
+  const bool completes = context_.bridge.completes();
+  role_->setVisible(!completes);
+  mode_->setVisible(completes);
+  const QString obstacle = this->obstacle();
+  reason_->setText(has_text && !inserts ? obstacle : QString());
+  send_->setToolTip(inserts ? QString() : obstacle);
   if (state == app::ModelState::loading) field_->setPlaceholderText(tr("Write a message while the model loads"));
+  else if (completes) field_->setPlaceholderText(tr("Write a text; the model, which has no chat template, continues it"));
   else if (context_.bridge.lacks_template())
-    field_->setPlaceholderText(tr("This model has no chat template: it can only complete text, on the Serve page"));
+    field_->setPlaceholderText(tr("This model gives vectors and no text: use it on the Serve page"));
   else if (state == app::ModelState::ready) field_->setPlaceholderText(tr("Write a message"));
   else field_->setPlaceholderText(tr("Write a message; load a model to send it"));
   field_->viewport()->update();  // Qt 6.4 repaints a placeholder only when text appears or disappears
@@ -212,6 +258,8 @@ bool Composer::handle_key(int key, Qt::KeyboardModifiers modifiers) {
   const Qt::KeyboardModifiers held = modifiers & (Qt::ShiftModifier | Qt::ControlModifier | Qt::AltModifier);
   if (held == Qt::ControlModifier || (held == Qt::NoModifier && enter_sends())) {
     if (send_->isVisible() && send_->isEnabled()) Q_EMIT send_asked();
+    else if (!send_->isVisible() && field_->has_words())
+      show_notice(tr("A reply is being written"), tr("Esc stops it. The text stays here."));
     return true;
   }
   if (held == Qt::ShiftModifier || held == Qt::NoModifier) {
@@ -225,6 +273,9 @@ bool Composer::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride) {
     // Ctrl+Enter is also an action; in this field, the field handles the key.
     const auto* key = static_cast<QKeyEvent*>(event);
+    // Ctrl+Z undoes what was typed; after that, what was deleted.
+    if (key->matches(QKeySequence::Undo) && !field_->document()->isUndoAvailable()) return event->ignore(), true;
+    if (key->matches(QKeySequence::Redo) && !field_->document()->isRedoAvailable()) return event->ignore(), true;
     if (key->key() == Qt::Key_Return && key->modifiers() == Qt::ControlModifier) return event->accept(), true;
   }
   if (event->type() == QEvent::KeyPress) {

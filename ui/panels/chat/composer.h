@@ -51,13 +51,17 @@ class Composer : public QWidget, public FileTaker {
   void attach();
   void show_notice(const QString& what, const QString& numbers);
   void take_change();
+  void change_chat();
   bool enter_sends() const;
+  QString obstacle() const;
 
   const PanelContext& context_;
   DraftField* field_;
   DraftKeeper* keeper_;
   InlineMessage* notice_ = nullptr;  ///< the reason why text or a file was not taken, until the text changes
   QComboBox* role_;
+  QLabel* mode_;    ///< "Complete", in place of the role
+  QLabel* reason_;  ///< why the text cannot be sent
   QLabel* count_;
   QLabel* hint_;
   QPushButton* send_;

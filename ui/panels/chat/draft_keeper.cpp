@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/api/draft.h"
+#include "ui/models/conversation.h"
 #include "ui/widgets/protected_spans.h"
 
 namespace lathe::ui {
@@ -17,6 +18,7 @@ constexpr int kKeepAfterMs = 1000;
 struct DraftKeeper::Writes {
   std::mutex mutex;
   std::uint64_t n_asked = 0;    ///< number of the latest text; used on the GUI thread only
+  std::uint64_t n_flushed = 0;  ///< number of the latest text that flush() wrote; used on the GUI thread only
   std::uint64_t n_written = 0;  ///< guarded by mutex: number of the newest text that was written
 };
 
@@ -30,6 +32,11 @@ DraftKeeper::DraftKeeper(const PanelContext& context, std::function<QString()> t
 DraftKeeper::~DraftKeeper() = default;
 
 QString DraftKeeper::load() {
+  chat_ = context_.conversation.id();
+  if (chat_ != 0) {
+    const engine::Result<std::string> kept = context_.workbench.history().draft(chat_);
+    return kept ? readable_text(QString::fromStdString(*kept)) : QString();
+  }
   const std::string kept = app::load_draft(context_.workbench.paths());
   if (!kept.empty()) return readable_text(QString::fromStdString(kept));
   app::Settings& settings = context_.workbench.settings();
@@ -43,28 +50,56 @@ QString DraftKeeper::load() {
   return text;
 }
 
+QString DraftKeeper::change_chat() {
+  flush();
+  return load();
+}
+
+void DraftKeeper::follow_chat() {
+  if (chat_ != 0 || context_.conversation.id() == 0) return;
+  {
+    const std::lock_guard one_writer(writes_->mutex);
+    writes_->n_written = ++writes_->n_asked;  // no older text follows into the file
+    report(app::keep_draft(context_.workbench.paths(), {}));
+  }
+  chat_ = context_.conversation.id();
+  changed();
+}
+
 void DraftKeeper::changed() {
+  changed_ = true;
   if (!timer_.isActive()) timer_.start(kKeepAfterMs);
 }
 
+engine::Result<void> DraftKeeper::keep(app::History& history, const app::Paths& paths, std::int64_t chat,
+                                       const QString& text) {
+  if (chat == 0) return app::keep_draft(paths, text.toStdString());
+  const auto kept = history.set_draft(chat, text.toStdString());
+  // A chat that is gone needs no draft.
+  return !kept && kept.error().code == engine::ErrorCode::not_found ? engine::Result<void>() : kept;
+}
+
 void DraftKeeper::write_behind() {
+  changed_ = false;
   context_.background.run(
       this,
-      [writes = writes_, number = ++writes_->n_asked, paths = context_.workbench.paths(), text = text_()] {
+      [writes = writes_, number = ++writes_->n_asked, &history = context_.workbench.history(),
+       paths = context_.workbench.paths(), chat = chat_, text = text_()] {
         const std::lock_guard one_writer(writes->mutex);
         if (number < writes->n_written) return engine::Result<void>();
         writes->n_written = number;
-        return app::keep_draft(paths, text.toStdString());
+        return keep(history, paths, chat, text);
       },
       [this](const engine::Result<void>& written) { report(written); });
 }
 
 void DraftKeeper::flush() {
-  if (!timer_.isActive() && writes_->n_asked == 0) return;  // the text has not changed
+  if (!changed_ && writes_->n_asked == writes_->n_flushed) return;  // what is kept is the text
   timer_.stop();
+  changed_ = false;
   const std::lock_guard one_writer(writes_->mutex);
-  writes_->n_written = ++writes_->n_asked;
-  report(app::keep_draft(context_.workbench.paths(), text_().toStdString()));
+  writes_->n_written = writes_->n_flushed = ++writes_->n_asked;
+  report(keep(context_.workbench.history(), context_.workbench.paths(), chat_, text_()));
 }
 
 void DraftKeeper::report(const engine::Result<void>& written) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// DraftKeeper: writes the text of the composer to its file while it changes: seldom, and on the GUI thread only at the end.
+// DraftKeeper: keeps the text of the composer while it changes, with the shown chat, or in its own file while the chat is
+// new: seldom, and on the GUI thread only at the end.
 #pragma once
 
 #include <QObject>
@@ -18,8 +19,12 @@ class DraftKeeper : public QObject {
   DraftKeeper(const PanelContext& context, std::function<QString()> text, QObject* parent);
   ~DraftKeeper() override;
 
-  /// The text that was saved last, also by an older version, which had it in the settings.
+  /// The text that was saved last for the shown chat; for a new one also by an older version, which had it in the settings.
   QString load();
+  /// Keeps the text that is shown, and loads the one of the chat that is shown now.
+  QString change_chat();
+  /// The new chat has got its place in the history: its text goes with it.
+  void follow_chat();
   /// Reports a changed text: it is written within a few seconds, or by flush().
   void changed();
   void flush();
@@ -29,12 +34,15 @@ class DraftKeeper : public QObject {
   struct Writes;
 
   void write_behind();
+  static engine::Result<void> keep(app::History& history, const app::Paths& paths, std::int64_t chat, const QString& text);
   void report(const engine::Result<void>& written);
 
   const PanelContext& context_;
   std::function<QString()> text_;
   std::shared_ptr<Writes> writes_;
   QTimer timer_;
+  std::int64_t chat_ = 0;  ///< the chat whose draft the text is; 0: a new one
+  bool changed_ = false;   ///< since the text was last written
   bool problem_told_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// FindBar: searches the messages of the open chat and goes from one hit to the next.
+// FindBar: searches the shown messages and goes from one hit to the next; the focus stays in its field.
 #pragma once
 
 #include <QLabel>
@@ -12,12 +12,15 @@
 
 namespace lathe::ui {
 
+/// Typing goes to the first hit from the current one on. Return, F3 and the arrow go to the next, with Shift to the
+/// previous.
 class FindBar : public QWidget {
   Q_OBJECT
  public:
   FindBar(const Theme& theme, const Conversation& conversation, QWidget* parent);
   void open();
-  void next();
+  /// Goes `step` hits on, around the ends; opens the bar if it is closed.
+  void go(int step);
 
  Q_SIGNALS:
   void found(qint64 message);
@@ -28,6 +31,9 @@ class FindBar : public QWidget {
 
  private:
   void search();
+  void take_text();
+  void show_hit(std::size_t hit);
+  void refresh_count();
 
   const Conversation& conversation_;
   QLineEdit* field_;

@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QPainter>
+#include <algorithm>
 #include <cmath>
 
 #include "ui/panels/chat/message_tools.h"
@@ -73,16 +74,12 @@ MessageWidget::MessageWidget(const PanelContext& context, std::int64_t message, 
 void MessageWidget::refresh() {
   const app::StoredMessage* stored = context_.conversation.find(message_);
   if (stored == nullptr) return;
-  const app::MessageVersion& shown = stored->versions[static_cast<std::size_t>(stored->current)];
+  const app::StoredMessage& shown = *stored;
   const bool running = is_running();
   body_->set_streaming(running);
   body_->set_text(QString::fromStdString(shown.text));
   body_->setVisible(editor_ == nullptr && (running || !shown.text.empty()));
-  if (stored->versions.size() > 1 && versions_ == nullptr) make_versions();
-  if (versions_ != nullptr) {
-    versions_->setVisible(stored->versions.size() > 1 && !running);
-    version_word_->setText(tr("%1 / %2").arg(stored->current + 1).arg(stored->versions.size()));
-  }
+  refresh_versions();
   refresh_error(shown);
   if (!running) refresh_reasoning(footer_of(shown.footer_json).reasoning);
   if (running) refresh_live();
@@ -91,6 +88,17 @@ void MessageWidget::refresh() {
   if (tools_ != nullptr) show_tools(!running && (underMouse() || hasFocus()));
   place();
   Q_EMIT height_changed();
+}
+
+void MessageWidget::refresh_versions() {
+  const std::vector<std::int64_t> all = context_.conversation.versions(message_);
+  if (all.size() > 1 && versions_ == nullptr) make_versions();
+  if (versions_ == nullptr) return;
+  const auto at = std::find(all.begin(), all.end(), message_) - all.begin();
+  versions_->setVisible(all.size() > 1 && !is_running());
+  version_word_->setText(tr("%1 / %2").arg(at + 1).arg(all.size()));
+  versions_->findChild<QWidget*>(QStringLiteral("message.previous"))->setEnabled(at > 0);
+  versions_->findChild<QWidget*>(QStringLiteral("message.next"))->setEnabled(static_cast<std::size_t>(at) + 1 < all.size());
 }
 
 void MessageWidget::refresh_live() {
@@ -125,7 +133,7 @@ void MessageWidget::append(const QString& delta) {
   refresh_live();
 }
 
-void MessageWidget::refresh_error(const app::MessageVersion& version) {
+void MessageWidget::refresh_error(const app::StoredMessage& version) {
   const QString error = footer_of(version.footer_json).error;
   // A reply that ended has a footer: without one, the program ended first.
   const bool interrupted = version.partial && version.footer_json.empty();
@@ -147,7 +155,7 @@ void MessageWidget::refresh_error(const app::MessageVersion& version) {
   error_->setVisible(true);
 }
 
-void MessageWidget::show_interrupted(const app::MessageVersion& version) {
+void MessageWidget::show_interrupted(const app::StoredMessage& version) {
   const bool empty = version.text.empty();
   std::vector<InlineMessage::Button> buttons;
   if (empty)
@@ -190,11 +198,25 @@ void MessageWidget::make_tools() {
   for (QToolButton* button : tools_->findChildren<QToolButton*>()) button->installEventFilter(this);
 }
 
+QWidgetList MessageWidget::focus_parts() {
+  QWidgetList parts = {this};
+  for (QWidget* group :
+       {versions_, tools_, static_cast<QWidget*>(reasoning_), static_cast<QWidget*>(body_), static_cast<QWidget*>(editor_),
+        editor_row_, static_cast<QWidget*>(error_), static_cast<QWidget*>(footer_)}) {
+    if (group == nullptr) continue;
+    if (group->focusPolicy() != Qt::NoFocus) parts.append(group);
+    for (QWidget* part : group->findChildren<QWidget*>())
+      if (part->focusPolicy() != Qt::NoFocus && part->focusProxy() == nullptr) parts.append(part);
+  }
+  return parts;
+}
+
 void MessageWidget::show_tools(bool shown) {
   const bool wanted = shown && !is_running() && !is_editing();
   if (wanted && tools_ == nullptr) make_tools();
   if (tools_ == nullptr || tools_->isHidden() == !wanted) return;
   tools_->setVisible(wanted);
+  if (wanted) Q_EMIT parts_changed();
   place();
   update();
 }
@@ -208,11 +230,27 @@ bool MessageWidget::eventFilter(QObject* object, QEvent* event) {
     if (key == EditorKey::save) return finish_editing(is_user()), true;
   }
   if (object != editor_ && event->type() == QEvent::FocusIn) show_tools(true);
-  if (object != editor_ && event->type() == QEvent::FocusOut)
-    QMetaObject::invokeMethod(
-        this, [this] { show_tools(underMouse() || hasFocus() || isAncestorOf(window()->focusWidget())); },
-        Qt::QueuedConnection);
+  if (object != editor_ && event->type() == QEvent::FocusOut) hide_tools_later();
   return QWidget::eventFilter(object, event);
+}
+
+/// Hides them unless the focus has moved to another part of the message.
+void MessageWidget::hide_tools_later() {
+  QMetaObject::invokeMethod(
+      this, [this] { show_tools(underMouse() || hasFocus() || isAncestorOf(window()->focusWidget())); },
+      Qt::QueuedConnection);
+}
+
+void MessageWidget::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  show_tools(true);
+  update();
+}
+
+void MessageWidget::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  hide_tools_later();
+  update();
 }
 
 void MessageWidget::start_editing() {

@@ -38,8 +38,12 @@ class MessageWidget : public QWidget {
     return reasoning_ != nullptr && !reasoning_->isHidden() ? reasoning_->reasoning() : QString();
   }
 
+  /// The message and what Tab reaches in it, in the order in which they are shown.
+  QWidgetList focus_parts();
+
  Q_SIGNALS:
   void height_changed();
+  void parts_changed();  ///< focus_parts() has others
   void tool_used(qint64 message, lathe::ui::MessageTool tool);
   void edited(qint64 message, const QString& text, bool and_send);
 
@@ -49,15 +53,19 @@ class MessageWidget : public QWidget {
   void enterEvent(QEnterEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   void make_versions();
+  void refresh_versions();
   void make_tools();
   void show_tools(bool shown);
-  void refresh_error(const app::MessageVersion& version);
+  void hide_tools_later();
+  void refresh_error(const app::StoredMessage& version);
   void refresh_reasoning(const QString& reasoning);
-  void show_interrupted(const app::MessageVersion& version);
+  void show_interrupted(const app::StoredMessage& version);
   void end_editing();
   void finish_editing(bool and_send);
   bool is_user() const { return role_ == "user"; }

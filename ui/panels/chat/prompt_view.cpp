@@ -5,6 +5,7 @@
 #include <QTextCursor>
 #include <QVBoxLayout>
 
+#include "app/api/chat_session.h"
 #include "ui/models/conversation.h"
 #include "ui/widgets/controls.h"
 
@@ -26,11 +27,11 @@ engine::Result<Rendered> render_prompt(app::ModelSlot& slot, const std::vector<e
   const app::EngineLease lease = slot.lease();
   if (!lease)
     return engine::fail(engine::ErrorCode::unavailable, "No model is loaded; the chat template comes with a model.");
-  const engine::ChatTemplate* chat = lease->chat_template();
-  if (chat == nullptr) return engine::fail(engine::ErrorCode::unsupported, lease->model().no_chat_text());
-  LATHE_TRY(const std::vector<engine::TextSpan> spans, chat->render(messages, {}));
   const engine::Tokenizer& tokenizer = lease->tokenizer();
-  LATHE_TRY(const std::vector<std::int32_t> ids, tokenizer.encode_spans(spans));
+  app::ChatTurn turn;
+  turn.messages = messages;
+  turn.completes = lease->chat_template() == nullptr;
+  LATHE_TRY(const std::vector<std::int32_t> ids, app::prompt_ids(*lease, turn));
   Rendered rendered;
   rendered.n_tokens = ids.size();
   std::vector<std::int32_t> plain;
@@ -66,7 +67,7 @@ PromptView::PromptView(const PanelContext& context, QWidget* parent) : QWidget(p
   text_->setStyleSheet(QStringLiteral("QTextEdit { background: transparent; border: none; }"));
   column->addWidget(facts_);
   column->addWidget(text_, 1);
-  for (const auto signal : {&Conversation::inserted, &Conversation::removed, &Conversation::changed})
+  for (const auto signal : {&Conversation::path_changed, &Conversation::changed})
     connect(&context.conversation, signal, this, [this] { refresh(); });
   connect(&context.conversation, &Conversation::reset, this, [this] { refresh(); });
   connect(&context.theme, &Theme::changed, this, [this] { refresh(); });

@@ -6,8 +6,10 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/models/conversation.h"
+#include "ui/models/deletions.h"
 #include "ui/panels/chat/message_widget.h"
 #include "ui/theme/digits.h"
 #include "ui/widgets/controls.h"
@@ -15,7 +17,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kCardHead = 28, kEditor = 96;
+constexpr int kCardHead = 28, kEditor = 96, kSystemCountWidth = 64;
 
 }  // namespace
 
@@ -29,7 +31,7 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   fold_ = make_icon_button(theme, QStringLiteral("system_card.fold"), QStringLiteral("chevron-right"),
                            tr("Open the system prompt"), this, 20);
   head->addWidget(fold_);
-  head->addStretch(1);
+  make_versions(head);
   column->addLayout(head);
   head->setContentsMargins(0, theme.px(4), 0, theme.px(4));
   editor_ = new QPlainTextEdit(this);
@@ -51,16 +53,48 @@ SystemCard::SystemCard(const PanelContext& context, QWidget* parent) : QWidget(p
   column->addWidget(row_);
   connect(fold_, &QToolButton::clicked, this, [this] { set_open(!open_); });
   connect(save, &QPushButton::clicked, this, [this] { keep(); });
-  connect(remove, &QPushButton::clicked, this, [this] { context_.conversation.remove(message()); });
-  for (const auto signal : {&Conversation::inserted, &Conversation::removed, &Conversation::changed})
+  connect(remove, &QPushButton::clicked, this, [this] { remove_prompt(); });
+  for (const auto signal : {&Conversation::path_changed, &Conversation::changed})
     connect(&context.conversation, signal, this, [this] { refresh(); });
   connect(&context.conversation, &Conversation::reset, this, [this] { set_open(false), refresh(); });
   set_open(false);
   refresh();
 }
 
+/// The arrows of an edited system prompt, left of its token count.
+void SystemCard::make_versions(QHBoxLayout* head) {
+  const Theme& theme = context_.theme;
+  head->addStretch(1);
+  versions_ = new QWidget(this);
+  auto* row = new QHBoxLayout(versions_);
+  row->setContentsMargins(0, 0, theme.px(kSystemCountWidth), 0);
+  row->setSpacing(0);
+  auto* previous = make_icon_button(theme, QStringLiteral("system_card.previous"), QStringLiteral("chevron-left"),
+                                    tr("Previous version of the system prompt, with its conversation"), versions_, 20);
+  auto* next = make_icon_button(theme, QStringLiteral("system_card.next"), QStringLiteral("chevron-right"),
+                                tr("Next version of the system prompt, with its conversation"), versions_, 20);
+  version_word_ =
+      make_label(theme, QStringLiteral("system_card.version"), QString(), versions_, 12, QFont::Medium, TextTone::text);
+  for (QWidget* part : {static_cast<QWidget*>(previous), static_cast<QWidget*>(version_word_), static_cast<QWidget*>(next)})
+    row->addWidget(part);
+  connect(previous, &QToolButton::clicked, this, [this] { step_version(-1); });
+  connect(next, &QToolButton::clicked, this, [this] { step_version(1); });
+  head->addWidget(versions_);
+}
+
+void SystemCard::remove_prompt() {
+  if (message() != 0) context_.undo.push(new MessageDeletion(context_.conversation, {message()}));
+}
+
+int SystemCard::shown_version() const {
+  const std::vector<std::int64_t> all = context_.conversation.versions(message());
+  return static_cast<int>(std::find(all.begin(), all.end(), message()) - all.begin());
+}
+
+void SystemCard::step_version(int step) { context_.conversation.show_version(message(), shown_version() + step); }
+
 std::int64_t SystemCard::message() const {
-  const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
+  const app::MessagePath& messages = context_.conversation.messages();
   return !messages.empty() && messages.front().role == "system" ? messages.front().id : 0;
 }
 
@@ -80,6 +114,9 @@ void SystemCard::refresh() {
   const QString text = context_.conversation.shown_text(*stored);
   if (editor_->toPlainText() != text) editor_->setPlainText(text);
   line_ = text.simplified();
+  const std::size_t n_versions = context_.conversation.versions(stored->id).size();
+  versions_->setVisible(n_versions > 1);
+  version_word_->setText(tr("%1 / %2").arg(shown_version() + 1).arg(n_versions));
   setAccessibleName(tr("System prompt: %1").arg(line_.left(200)));
   update();
 }
@@ -124,7 +161,8 @@ void SystemCard::paintEvent(QPaintEvent*) {
   const int x = head.left() + theme.px(24) + QFontMetrics(theme.font(12, QFont::DemiBold)).horizontalAdvance(word);
   painter.setFont(theme.font(13));
   painter.setPen(t.text2);
-  const QRect space(x, 0, head.right() - static_cast<int>(count) - theme.px(12) - x, head.height());
+  const int right = versions_->isHidden() ? head.right() - static_cast<int>(count) : versions_->x();
+  const QRect space(x, 0, right - theme.px(12) - x, head.height());
   painter.drawText(space, Qt::AlignVCenter | Qt::AlignLeft,
                    painter.fontMetrics().elidedText(line_, Qt::ElideRight, space.width()));
 }

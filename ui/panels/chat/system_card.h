@@ -2,6 +2,7 @@
 // SystemCard: the system prompt, pinned over the transcript: one line, or an editor when it is opened.
 #pragma once
 
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QToolButton>
@@ -26,6 +27,10 @@ class SystemCard : public QWidget {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  void make_versions(QHBoxLayout* head);
+  void step_version(int step);
+  void remove_prompt();
+  int shown_version() const;
   void refresh();
   void keep();
 
@@ -33,6 +38,8 @@ class SystemCard : public QWidget {
   QToolButton* fold_;
   QPlainTextEdit* editor_;
   QWidget* row_;
+  QWidget* versions_ = nullptr;
+  QLabel* version_word_ = nullptr;
   QString line_, count_;
   bool open_ = false;
 };

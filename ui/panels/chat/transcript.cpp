@@ -4,6 +4,10 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "ui/widgets/controls.h"
 
 namespace lathe::ui {
 namespace {
@@ -46,8 +50,7 @@ Transcript::Transcript(const PanelContext& context, QWidget* parent) : QAbstract
   verticalScrollBar()->setSingleStep(context.theme.px(40));
   const Conversation& conversation = context.conversation;
   connect(&conversation, &Conversation::reset, this, &Transcript::rebuild);
-  connect(&conversation, &Conversation::inserted, this, &Transcript::inserted);
-  connect(&conversation, &Conversation::removed, this, &Transcript::removed);
+  connect(&conversation, &Conversation::path_changed, this, &Transcript::follow_path);
   connect(&conversation, &Conversation::changed, this, &Transcript::changed);
   const ReplyWriter& writer = context.writer;
   const auto refresh = [this](qint64 message) { changed(context_.conversation.index_of(message)); };
@@ -62,7 +65,30 @@ Transcript::Transcript(const PanelContext& context, QWidget* parent) : QAbstract
   connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
     if (!in_layout_) follow_ = value >= verticalScrollBar()->maximum() - 2;
   });
+  make_end_button();
   rebuild();
+}
+
+/// Over the messages while their end is out of view.
+void Transcript::make_end_button() {
+  const Theme& theme = context_.theme;
+  to_end_ = make_button(theme, QStringLiteral("transcript.to_end"), tr("To the end"), viewport(), ButtonLook::plain, true);
+  to_end_->setIcon(theme.icon(QStringLiteral("chevron-down")));
+  to_end_->setToolTip(tr("Go to the last message and follow the reply"));
+  connect(to_end_, &QAbstractButton::clicked, this, &Transcript::scroll_to_end);
+  to_end_->hide();
+}
+
+/// Widgets are made when they come near the view, in any order; Tab goes through them as they are shown.
+void Transcript::order_focus() {
+  QWidget* last = focus_after_;
+  for (const Row& row : rows_) {
+    if (row.widget == nullptr) continue;
+    for (QWidget* part : row.widget->focus_parts()) {
+      if (last != nullptr) setTabOrder(last, part);
+      last = part;
+    }
+  }
 }
 
 int Transcript::column_width(const Theme& theme, int page_width) {
@@ -85,7 +111,7 @@ MessageWidget* Transcript::widget(std::int64_t message) const {
 }
 
 int Transcript::estimate(const app::StoredMessage& message) const {
-  const std::string& text = message.versions[static_cast<std::size_t>(message.current)].text;
+  const std::string& text = message.text;
   const auto lines = static_cast<int>(text.size() / 85) + 1 + static_cast<int>(std::count(text.begin(), text.end(), '\n'));
   return context_.theme.px(70 + 21 * std::min(lines, 2000));
 }
@@ -93,34 +119,56 @@ int Transcript::estimate(const app::StoredMessage& message) const {
 void Transcript::rebuild() {
   for (const Row& row : rows_) delete row.widget;
   rows_.clear();
-  const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
+  const app::MessagePath& messages = context_.conversation.messages();
   for (std::size_t i = 0; i < messages.size(); ++i)
     if (is_row(static_cast<int>(i))) rows_.push_back({messages[i].id, nullptr, estimate(messages[i]), 0});
   follow_ = true;
   relayout();
 }
 
-void Transcript::inserted(int index) {
-  if (!is_row(index)) return;
-  const std::vector<app::StoredMessage>& messages = context_.conversation.messages();
-  const int skipped = is_row(0) ? 0 : 1;
-  const app::StoredMessage& message = messages[static_cast<std::size_t>(index)];
-  rows_.insert(rows_.begin() + (index - skipped), {message.id, nullptr, estimate(message), 0});
-  if (static_cast<std::size_t>(index) + 1 == messages.size()) follow_ = true;
+/// Keeps the rows of messages that are still shown. What is above the first other message does not move.
+void Transcript::follow_path(int from) {
+  const app::MessagePath& messages = context_.conversation.messages();
+  const std::int64_t focused = focused_message();
+  const QWidget* focus = focused != 0 ? window()->focusWidget() : nullptr;
+  const QString part = focus != nullptr && focus != widget(focused) ? focus->objectName() : QString();
+  std::vector<Row> old = std::exchange(rows_, {});
+  std::unordered_map<std::int64_t, std::size_t> old_rows;
+  for (std::size_t i = 0; i < old.size(); ++i) old_rows.emplace(old[i].message, i);
+  int focused_row = -1, y = context_.theme.px(kTranscriptGap);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!is_row(static_cast<int>(i))) continue;
+    const auto kept = old_rows.find(messages[i].id);
+    Row row{messages[i].id, nullptr, 0, 0};
+    if (kept == old_rows.end()) row.height = estimate(messages[i]);
+    else row = std::exchange(old[kept->second], Row{});
+    row.y = y;
+    y += row.height + context_.theme.px(kTranscriptGap);
+    rows_.push_back(row);
+  }
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (old[i].widget == nullptr) continue;
+    if (old[i].message == focused) focused_row = static_cast<int>(i);
+    old[i].widget->hide();
+    old[i].widget->deleteLater();  // this call may come from its own button
+  }
+  for (const Row& row : rows_)
+    if (row.widget != nullptr && context_.conversation.index_of(row.message) >= from) row.widget->refresh();
+  if (!messages.empty() && static_cast<std::size_t>(from) + 1 == messages.size() && old.size() < rows_.size())
+    follow_ = true;
+  else if (static_cast<std::size_t>(from) < messages.size()) follow_ = false;
   relayout();
+  if (focused_row >= 0) move_focus(part, focused_row);
 }
 
-void Transcript::removed(int) {
-  const auto gone = std::remove_if(rows_.begin(), rows_.end(), [this](const Row& row) {
-    if (context_.conversation.index_of(row.message) >= 0) return false;
-    if (row.widget != nullptr) {
-      row.widget->hide();
-      row.widget->deleteLater();  // this call may come from its own button
-    }
-    return true;
-  });
-  rows_.erase(gone, rows_.end());
-  relayout();
+/// Gives the focus to the same part of the message that took the place of the focused one.
+void Transcript::move_focus(const QString& part, int row) {
+  if (rows_.empty()) return;
+  MessageWidget* next = rows_[std::min(static_cast<std::size_t>(row), rows_.size() - 1)].widget;
+  if (next == nullptr) return;
+  next->setFocus();
+  auto* same = part.isEmpty() ? nullptr : next->findChild<QWidget*>(part);
+  if (same != nullptr && same->isVisible()) same->setFocus();
 }
 
 void Transcript::changed(int index) {
@@ -134,11 +182,14 @@ void Transcript::changed(int index) {
 void Transcript::make_widget(Row& row) {
   auto* widget = new MessageWidget(context_, row.message, viewport());
   connect(widget, &MessageWidget::height_changed, this, &Transcript::queue_layout);
+  connect(widget, &MessageWidget::parts_changed, this, &Transcript::order_focus);
   connect(widget, &MessageWidget::tool_used, this, &Transcript::tool_used);
   connect(widget, &MessageWidget::edited, this, &Transcript::edited);
   row.widget = widget;
+  has_new_widgets_ = true;
   widget->show();
   fade_->raise();
+  to_end_->raise();
 }
 
 void Transcript::queue_layout() {
@@ -202,6 +253,11 @@ void Transcript::relayout() {
     if (row.widget != nullptr) row.widget->setGeometry(x, row.y - top, column, row.height);
   fade_->setGeometry(0, 0, viewport()->width(), theme.px(kFade));
   fade_->setVisible(top > 0);
+  const QSize size = to_end_->sizeHint();
+  to_end_->setGeometry((viewport()->width() - size.width()) / 2, viewport()->height() - size.height() - theme.px(8),
+                       size.width(), size.height());
+  to_end_->setVisible(verticalScrollBar()->maximum() - top > viewport()->height() / 3);
+  if (std::exchange(has_new_widgets_, false)) order_focus();
   in_layout_ = false;
 }
 
@@ -229,13 +285,17 @@ std::int64_t Transcript::focused_message() const {
   return 0;
 }
 
-void Transcript::show_message(std::int64_t message) {
-  const Row* row = row_of(message);
-  if (row == nullptr) return;
-  follow_ = false;
-  verticalScrollBar()->setValue(row->y - context_.theme.px(24));
-  relayout();
-  if (MessageWidget* found = widget(message)) found->setFocus();
+void Transcript::show_message(std::int64_t message, bool take_focus) {
+  if (row_of(message) == nullptr) return;
+  // Rows that come into view are measured, which can move the message.
+  for (int round = 0; round < kMostRounds; ++round) {
+    follow_ = false;
+    const int top = row_of(message)->y - context_.theme.px(24);
+    verticalScrollBar()->setValue(top);
+    relayout();
+    if (row_of(message)->y - context_.theme.px(24) == top) break;
+  }
+  if (MessageWidget* found = widget(message); found != nullptr && take_focus) found->setFocus();
 }
 
 void Transcript::start_editing(std::int64_t message) {

@@ -2,6 +2,7 @@
 // Transcript: the messages of the open chat, one below the other; only messages near the viewport have widgets.
 #pragma once
 
+#include <QAbstractButton>
 #include <QAbstractScrollArea>
 #include <vector>
 
@@ -17,8 +18,10 @@ class Transcript : public QAbstractScrollArea {
   Transcript(const PanelContext& context, QWidget* parent);
 
   MessageWidget* widget(std::int64_t message) const;  ///< null if the message has no widget
-  /// Scrolls to the message and gives it the focus.
-  void show_message(std::int64_t message);
+  /// Scrolls to the message and gives it the focus, unless the focus is to stay where it is.
+  void show_message(std::int64_t message, bool take_focus = true);
+  /// The messages and their buttons follow this widget when Tab is pressed, in the order in which they are shown.
+  void set_focus_after(QWidget* widget) { focus_after_ = widget; }
   /// The message with the focus; 0: none.
   std::int64_t focused_message() const;
   void scroll_to_end();
@@ -42,9 +45,9 @@ class Transcript : public QAbstractScrollArea {
     MessageWidget* widget = nullptr;
     int height = 0, y = 0;
   };
-  void inserted(int index);
-  void removed(int index);
+  void follow_path(int from);
   void changed(int index);
+  void move_focus(const QString& part, int row);
   Row* row_of(std::int64_t message);
   bool is_row(int index) const;
   int estimate(const app::StoredMessage& message) const;
@@ -52,11 +55,15 @@ class Transcript : public QAbstractScrollArea {
   void relayout();
   bool measure_visible(int top);
   void queue_layout();
+  void order_focus();
+  void make_end_button();
 
   const PanelContext& context_;
   std::vector<Row> rows_;
   QWidget* fade_;
-  bool follow_ = true, in_layout_ = false, layout_queued_ = false;
+  QWidget* focus_after_ = nullptr;
+  QAbstractButton* to_end_ = nullptr;
+  bool follow_ = true, in_layout_ = false, layout_queued_ = false, has_new_widgets_ = false;
 };
 
 }  // namespace lathe::ui

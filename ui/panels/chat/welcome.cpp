@@ -188,13 +188,15 @@ void Welcome::refresh_notice() {
     const std::string& error = context_.bridge.loaded()->chat_template_error;
     const QString why = error.empty() ? tr("Its checkpoint has no chat template")
                                       : tr("Its chat template cannot be used (%1)").arg(QString::fromStdString(error));
-    notice_->set(
-        MessageTone::info, tr("This model cannot chat"),
-        context_.bridge.loaded()->generates
-            ? why + tr(", so the format of messages for it is unknown. It can complete text: turn on the server and "
-                       "use /v1/completions, or run lathe complete.")
-            : tr("It converts texts to vectors: turn on the server and use /v1/embeddings, or run lathe embed."),
-        std::move(buttons));
+    if (context_.bridge.completes())
+      notice_->set(MessageTone::info, tr("This model completes text"),
+                   why + tr(", so the format of messages for it is unknown. What you write below goes to the model as it "
+                            "is, and the model continues it; the server does the same on /v1/completions."),
+                   std::move(buttons));
+    else
+      notice_->set(MessageTone::info, tr("This model cannot chat"),
+                   tr("It converts texts to vectors: turn on the server and use /v1/embeddings, or run lathe embed."),
+                   std::move(buttons));
   }
   notice_->setVisible(only_completes || status.state == app::ModelState::none || status.state == app::ModelState::failed);
 }

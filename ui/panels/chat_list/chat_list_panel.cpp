@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ChatListPanel: the Chats dock: search, open, rename (F2), delete (Del).
+// ChatListPanel: the Chats dock: search, open, rename (F2), pin, duplicate, delete (Del) with Undo.
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListView>
@@ -11,9 +11,11 @@
 
 #include "ui/models/chat_list_model.h"
 #include "ui/models/conversation.h"
+#include "ui/models/deletions.h"
 #include "ui/models/reply_writer.h"
 #include "ui/panels/panel.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/undo_line.h"
 
 namespace lathe::ui {
 namespace {
@@ -41,13 +43,27 @@ class ChatRowDelegate final : public QStyledItemDelegate {
     }
     if (open)
       painter->fillRect(QRect(box.left(), box.top() + theme.px(10), theme.px(3), box.height() - theme.px(20)), t.accent);
-    const QRect text = box.adjusted(theme.px(10), theme.px(4), -theme.px(8), -theme.px(4));
+    QRect text = box.adjusted(theme.px(10), theme.px(4), -theme.px(8), -theme.px(4));
+    if (index.data(ChatListModel::kPinnedRole).toBool()) {
+      const int side = theme.px(14);
+      theme.icon(QStringLiteral("pin"), IconTone::quiet)
+          .paint(painter, QRect(text.right() - side, text.top() + 2, side, side));
+      text.setRight(text.right() - side - theme.px(4));
+    }
+    const bool writing = index.data(ChatListModel::kWritingRole).toBool();
     painter->setFont(theme.font(13, QFont::Medium));
     painter->setPen(t.text);
     painter->drawText(text, Qt::AlignTop | Qt::AlignLeft,
                       painter->fontMetrics().elidedText(index.data().toString(), Qt::ElideRight, text.width()));
     painter->setFont(theme.font(11));
-    painter->setPen(t.text3);
+    if (writing) {
+      const qreal side = theme.px(7);
+      painter->setPen(Qt::NoPen);
+      painter->setBrush(t.accent);
+      painter->drawEllipse(QRectF(text.left(), text.bottom() - theme.px(10), side, side));
+      text.setLeft(text.left() + theme.px(13));
+    }
+    painter->setPen(writing ? t.accent_text : t.text3);
     painter->drawText(text, Qt::AlignBottom | Qt::AlignLeft, index.data(ChatListModel::kFactsRole).toString());
     painter->restore();
   }
@@ -85,6 +101,16 @@ class ChatListPanel final : public Panel {
     empty_->setWordWrap(true);
     empty_->setContentsMargins(theme.px(20), 0, theme.px(20), theme.px(20));
     column->addWidget(empty_, 1);
+    auto* below = new QVBoxLayout;
+    below->setContentsMargins(theme.px(8), 0, theme.px(8), 0);
+    below->addWidget(new UndoLine(
+        theme, QStringLiteral("chats.undo"), context.undo,
+        [](const QUndoCommand& command) {
+          const auto* deletion = dynamic_cast<const ChatDeletion*>(&command);
+          return deletion != nullptr ? deletion->done() : QString();
+        },
+        this));
+    column->addLayout(below);
     connect_all();
   }
 
@@ -118,13 +144,19 @@ class ChatListPanel final : public Panel {
     list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     list_->setContextMenuPolicy(Qt::CustomContextMenu);
     list_->installEventFilter(this);
-    connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { open(index); });
+    // After a click F2 and Del are those of the list; Enter goes on to the composer.
+    connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { open(index), list_->setFocus(); });
     connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { open(index); });
     connect(list_, &QListView::customContextMenuRequested, this, [this](const QPoint& at) {
       const QPersistentModelIndex index = list_->indexAt(at);
       if (!index.isValid()) return;
       auto* menu = new QMenu(list_);
       menu->setAttribute(Qt::WA_DeleteOnClose);
+      menu->setObjectName(QStringLiteral("chats.menu"));
+      const bool pinned = index.data(ChatListModel::kPinnedRole).toBool();
+      connect(menu->addAction(pinned ? tr("Unpin") : tr("Pin")), &QAction::triggered, this,
+              [this, index, pinned] { model_.set_pinned(index, !pinned); });
+      connect(menu->addAction(tr("Duplicate")), &QAction::triggered, this, [this, index] { model_.duplicate(index); });
       connect(menu->addAction(tr("Rename (F2)")), &QAction::triggered, this, [this, index] { list_->edit(index); });
       connect(menu->addAction(tr("Delete (Del)")), &QAction::triggered, this, [this, index] { remove(index); });
       menu->popup(list_->viewport()->mapToGlobal(at));
@@ -135,9 +167,11 @@ class ChatListPanel final : public Panel {
     search_timer_.setSingleShot(true);
     search_timer_.setInterval(kSearchAfterMs);
     connect(search_, &QLineEdit::textChanged, &search_timer_, qOverload<>(&QTimer::start));
+    connect(search_, &QLineEdit::returnPressed, this, [this] { open(model_.index(0)); });
     connect(&search_timer_, &QTimer::timeout, this, [this] { model_.set_search(search_->text()); });
     connect(&model_, &ChatListModel::loaded, this, [this] { refresh(); });
-    connect(&model_, &QAbstractItemModel::rowsRemoved, this, [this] { refresh(); });
+    connect(&model_, &ChatListModel::duplicated, &context_.navigator, &Navigator::open_chat);
+    connect(&context_.writer, &ReplyWriter::chats_changed, this, [this] { model_.set_writing(context_.writer.chats()); });
     connect(&model_, &ChatListModel::renamed, this, [this](qint64 chat, const QString& title) {
       if (chat == context_.conversation.id()) context_.conversation.rename(title);
     });
@@ -161,11 +195,8 @@ class ChatListPanel final : public Panel {
   void remove(const QModelIndex& index) {
     if (!index.isValid()) return;
     const std::int64_t chat = index.data(ChatListModel::kIdRole).toLongLong();
-    if (chat == context_.conversation.id()) {
-      context_.writer.stop_and_keep();
-      context_.conversation.start_new();
-    }
-    model_.remove(index);
+    list_->setCurrentIndex({});  // a second Del deletes nothing
+    context_.undo.push(new ChatDeletion(context_.conversation, context_.writer, chat));
   }
 
   void refresh() {
