@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What structured outputs cost and save in an engine: time of an answer to a schema of fixed keys with and without
+// Measures what structured outputs cost and save in an engine: time of an answer to a schema of fixed keys with and without
 // jump-ahead, and time of a step of 16 sequences with and without a constraint. Prints a JSON object a measurement, with the
 // median and the quartiles of the ratios of pairs that were measured one after the other.
 //   jump_ahead_bench MODEL [--pairs N] [--threads N] [--quantization NAME]

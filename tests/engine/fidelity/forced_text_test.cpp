@@ -99,7 +99,7 @@ void ForcedTextTest::jump_ahead_changes_no_token() {
   QFETCH(int, n_chunk);
   QFETCH(bool, tight);
   const auto alone = open_for(model.toStdString(), {});
-  const auto together = open_for(model.toStdString(), {.n_requests = 12, .n_chunk = n_chunk, .tight = tight});
+  const auto together = open_for(model.toStdString(), {.isa = {}, .n_requests = 12, .n_chunk = n_chunk, .tight = tight});
   const auto requests = requests_for(*alone);
   QVERIFY(requests.size() > kConstraints.size() + 10);
   std::vector<engine::RequestHandlePtr> handles;

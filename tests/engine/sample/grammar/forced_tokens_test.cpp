@@ -203,7 +203,7 @@ void ForcedTokensTest::tokenizers_of_models_keep_their_tokens_data() {
   QTest::addColumn<QString>("name");
   QTest::addColumn<QByteArray>("before");
   QTest::addColumn<QByteArray>("text");
-  for (const char* name : {"gpt2", "llama-2", "phi-3-mini"}) {
+  for (const char* name : {"gpt2", "llama-2/tokenizer.model", "phi-3-mini"}) {
     for (const auto& [before, text] : {std::pair{"", R"({"first_name": "Ada", "last_name": "Lovelace"})"},
                                        std::pair{R"({"a": 12,)", R"( "temperature_celsius": true})"},
                                        std::pair{"so", " the quick brown fox, 1,024 times; über\n\n  alles"}}) {
