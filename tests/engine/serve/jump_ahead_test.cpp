@@ -316,8 +316,9 @@ void JumpAheadTest::a_long_stretch_leaves_others_their_rows() {
     if (plan.n_seqs() == 1) ++n_alone;
   };
   Harness harness(options, script), alone(roomy());
-  std::vector<GenerateRequest> requests = {request_of(R"({"regex": "([xy](ab){45}){2}"})", 1, 190)};
+  std::vector<GenerateRequest> requests;
   for (std::uint64_t i = 0; i < 3; ++i) requests.push_back(greedy_request(random_prompt(i, 4), 60));
+  requests.push_back(request_of(R"({"regex": "([xy](ab){45}){2}"})", 1, 190));
   const std::vector<RequestHandlePtr> handles = submit_together(harness, requests);
   for (std::size_t i = 0; i < handles.size(); ++i)
     QCOMPARE(seen(collect(*handles[i])), seen(ask(*alone.engine, requests[i])));
