@@ -82,8 +82,6 @@ class ChatTreeTest : public QObject {
   void show_list() {
     fixture->show_panel("chat_list");
     QTRY_VERIFY(list()->parentWidget()->isVisible());
-    if (qEnvironmentVariableIsSet("W")) QTest::qWait(qEnvironmentVariableIntValue("W"));
-    if (qEnvironmentVariableIsSet("F")) QTRY_VERIFY_WITH_TIMEOUT(list()->model()->rowCount()>0, qEnvironmentVariableIntValue("F"));
   }
   void delete_in_list(std::int64_t chat) {
     QTRY_VERIFY(row_of(chat).isValid());
