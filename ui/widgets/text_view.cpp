@@ -46,17 +46,18 @@ void TextView::set_caret(bool shown) {
 /// Draws a bar at the left of quoted blocks, one for each level, without gaps between blocks.
 void TextView::paint_quotes(const QRect& clip) {
   QPainter painter(viewport());
+  int above = 0;
+  double bottom_above = 0;
   for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
-    const QTextBlockFormat format = block.blockFormat();
-    const int level = format.intProperty(QTextFormat::BlockQuoteLevel);
-    if (level == 0) continue;
-    QRectF rect = document()->documentLayout()->blockBoundingRect(block);
-    const int above = block.previous().blockFormat().intProperty(QTextFormat::BlockQuoteLevel);
+    const int level = block.blockFormat().intProperty(QTextFormat::BlockQuoteLevel);
+    const QRectF rect = document()->documentLayout()->blockBoundingRect(block);
     for (int i = 0; i < level; ++i) {
-      const double top = rect.top() - (i < above ? format.topMargin() : 0);
+      const double top = i < above ? bottom_above : rect.top();
       const QRectF bar(theme_.px(kQuoteStep) * i + theme_.px(2), top, theme_.px(3), rect.bottom() - top);
       if (bar.intersects(clip)) painter.fillRect(bar, theme_.tokens().strong);
     }
+    above = level;
+    bottom_above = rect.bottom();
   }
 }
 
