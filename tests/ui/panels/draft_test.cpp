@@ -58,6 +58,19 @@ class ComposerDraftTest : public QObject {
     QCOMPARE(app::load_draft(second.workbench->paths()), std::string());
   }
 
+  void the_draft_of_a_new_chat_goes_with_it() {
+    WindowFixture fixture;
+    fixture.type("a draft of mine");
+    QTRY_COMPARE(app::load_draft(fixture.workbench->paths()), std::string("a draft of mine"));
+    QVERIFY(fixture.chat().insert("user", "inserted") != 0);
+    // At once: a kill may follow.
+    QCOMPARE(*fixture.workbench->history().draft(fixture.chat().id()), std::string("a draft of mine"));
+    QCOMPARE(app::load_draft(fixture.workbench->paths()), std::string());
+    fixture.type("a draft of mine, ended");
+    fixture.trigger("chats.new");
+    QCOMPARE(field_of(fixture)->toPlainText(), QString());
+  }
+
   void a_huge_paste_is_cut_and_says_so() {
     QTemporaryDir profile;
     {

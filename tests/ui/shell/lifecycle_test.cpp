@@ -11,6 +11,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "tests/support/test_class.h"
 #include "tests/ui/bench_fixture.h"
@@ -145,6 +146,18 @@ std::string integrity(const QTemporaryDir& profile) {
   sqlite3_close(connection);
   return words;
 }
+
+/// The files as they are now, as a kill would leave them.
+class KilledProfile {
+ public:
+  explicit KilledProfile(const QTemporaryDir& profile) {
+    std::filesystem::copy(profile.path().toStdString(), path().toStdString(), std::filesystem::copy_options::recursive);
+  }
+  QString path() const { return folder_.path(); }
+
+ private:
+  QTemporaryDir folder_;
+};
 
 /// The reply in the only chat of a profile.
 app::StoredMessage kept_reply(const QTemporaryDir& profile) {
@@ -303,10 +316,24 @@ void LifecycleTest::U1_logout_keeps_the_text() {
   // A kill may follow at once: everything is on the disk now.
   QCOMPARE(kept_reply(profile).text, std::string("Paged"));
   QVERIFY(kept_reply(profile).partial);
-  QFile draft(profile.filePath("data/draft.txt"));
-  QVERIFY(draft.open(QIODevice::ReadOnly));
-  QCOMPARE(draft.readAll(), QByteArray("half a thought"));
   QVERIFY(fixture.window->isVisible());  // another program may still stop the logout
+  {
+    const KilledProfile killed(profile);
+    WindowFixture next({}, killed.path());
+    QCOMPARE(next.text_of(1), QString("Paged"));
+    QCOMPARE(next.find<QPlainTextEdit>("composer.field")->toPlainText(), QString("half a thought"));
+  }
+  // A new chat has its text elsewhere.
+  const std::int64_t chat = fixture.chat().id();
+  fixture.trigger("chats.new");
+  fixture.type("another thought");
+  Q_EMIT qApp->commitDataRequest(*reinterpret_cast<QSessionManager*>(storage));
+  const KilledProfile killed(profile);
+  WindowFixture next({}, killed.path());
+  next.trigger("chats.new");
+  QCOMPARE(next.find<QPlainTextEdit>("composer.field")->toPlainText(), QString("another thought"));
+  QVERIFY(next.chat().open(chat));
+  QCOMPARE(next.find<QPlainTextEdit>("composer.field")->toPlainText(), QString("half a thought"));
 }
 
 void LifecycleTest::U1_a_signal_while_generating_keeps_the_answer_data() {

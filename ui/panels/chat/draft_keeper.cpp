@@ -57,13 +57,12 @@ QString DraftKeeper::change_chat() {
 
 void DraftKeeper::follow_chat() {
   if (chat_ != 0 || context_.conversation.id() == 0) return;
-  {
-    const std::lock_guard one_writer(writes_->mutex);
-    writes_->n_written = ++writes_->n_asked;  // no older text follows into the file
-    report(app::keep_draft(context_.workbench.paths(), {}));
-  }
   chat_ = context_.conversation.id();
-  changed();
+  changed_ = true;
+  // The file goes after the chat has the text: a kill in between leaves the text twice.
+  if (!flush()) return changed();
+  const std::lock_guard one_writer(writes_->mutex);
+  report(app::keep_draft(context_.workbench.paths(), {}));
 }
 
 void DraftKeeper::changed() {
@@ -93,13 +92,15 @@ void DraftKeeper::write_behind() {
       [this](const engine::Result<void>& written) { report(written); });
 }
 
-void DraftKeeper::flush() {
-  if (!changed_ && writes_->n_asked == writes_->n_flushed) return;  // what is kept is the text
+bool DraftKeeper::flush() {
+  if (!changed_ && writes_->n_asked == writes_->n_flushed) return true;  // what is kept is the text
   timer_.stop();
   changed_ = false;
   const std::lock_guard one_writer(writes_->mutex);
   writes_->n_written = writes_->n_flushed = ++writes_->n_asked;
-  report(keep(context_.workbench.history(), context_.workbench.paths(), chat_, text_()));
+  const engine::Result<void> kept = keep(context_.workbench.history(), context_.workbench.paths(), chat_, text_());
+  report(kept);
+  return kept.has_value();
 }
 
 void DraftKeeper::report(const engine::Result<void>& written) {

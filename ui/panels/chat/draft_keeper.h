@@ -27,7 +27,7 @@ class DraftKeeper : public QObject {
   void follow_chat();
   /// Reports a changed text: it is written within a few seconds, or by flush().
   void changed();
-  void flush();
+  bool flush();  ///< false: the text could not be saved
 
  private:
   /// State shared with the writers: one writes at a time, and an older text never follows a newer one.
