@@ -11,6 +11,7 @@
 namespace lathe::ui {
 
 /// Shown after a command that `done` has words for; hidden when another command follows, or the command is undone.
+/// A focus in it then goes to its focusProxy().
 class UndoLine : public InlineMessage {
   Q_OBJECT
  public:
@@ -21,6 +22,7 @@ class UndoLine : public InlineMessage {
 
  private:
   void take(int index);
+  void put_away();
 
   QUndoStack& stack_;
   std::function<QString(const QUndoCommand&)> done_;

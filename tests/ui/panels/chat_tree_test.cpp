@@ -254,6 +254,8 @@ void ChatTreeTest::a_deleted_chat_comes_back() {
   auto* line = fixture->find<ui::UndoLine>("chats.undo");
   QVERIFY(line->isVisible());
   QCOMPARE(line->what(), QString("Chat deleted"));
+  // The focus stays in the dock whose list is empty now.
+  QTRY_COMPARE(QApplication::focusWidget(), static_cast<QWidget*>(fixture->find<QLineEdit>("chats.search")));
   QVERIFY(fixture->window->actions()["edit.undo"]->text().contains("Delete chat"));
   QTest::keyClick(fixture->window.get(), Qt::Key_Z, Qt::ControlModifier);
   QTRY_COMPARE(fixture->chat().id(), chat);
@@ -275,8 +277,10 @@ void ChatTreeTest::a_deleted_chat_whose_reply_runs_keeps_its_text() {
   delete_in_list(chat);
   QVERIFY(!fixture->writer().running(chat));
   QTRY_COMPARE(fixture->engine()->n_active(), 0);
+  fixture->find<QAbstractButton>("chats.undo.undo")->setFocus();
   fixture->click("chats.undo.undo");
   QTRY_COMPARE(fixture->chat().id(), chat);
+  QVERIFY(fixture->find<QLineEdit>("chats.search")->hasFocus());
   QCOMPARE(fixture->text_of(1), QString("Paged"));
   QVERIFY(fixture->chat().messages()[1].partial);
 }

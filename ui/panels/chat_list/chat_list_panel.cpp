@@ -103,13 +103,7 @@ class ChatListPanel final : public Panel {
     column->addWidget(empty_, 1);
     auto* below = new QVBoxLayout;
     below->setContentsMargins(theme.px(8), 0, theme.px(8), 0);
-    below->addWidget(new UndoLine(
-        theme, QStringLiteral("chats.undo"), context.undo,
-        [](const QUndoCommand& command) {
-          const auto* deletion = dynamic_cast<const ChatDeletion*>(&command);
-          return deletion != nullptr ? deletion->done() : QString();
-        },
-        this));
+    below->addWidget(make_undo_line());
     column->addLayout(below);
     connect_all();
   }
@@ -163,6 +157,18 @@ class ChatListPanel final : public Panel {
     });
   }
 
+  UndoLine* make_undo_line() {
+    auto* line = new UndoLine(
+        context_.theme, QStringLiteral("chats.undo"), context_.undo,
+        [](const QUndoCommand& command) {
+          const auto* deletion = dynamic_cast<const ChatDeletion*>(&command);
+          return deletion != nullptr ? deletion->done() : QString();
+        },
+        this);
+    line->setFocusProxy(search_);
+    return line;
+  }
+
   void connect_all() {
     search_timer_.setSingleShot(true);
     search_timer_.setInterval(kSearchAfterMs);
@@ -201,6 +207,7 @@ class ChatListPanel final : public Panel {
 
   void refresh() {
     const bool any = model_.rowCount() > 0;
+    if (!any && list_->hasFocus()) search_->setFocus();  // or Qt gives the focus to a button somewhere else
     list_->setVisible(any);
     empty_->setVisible(!any);
     empty_->setText(search_->text().isEmpty() ? tr("No chats yet. Your chats are kept here, on this computer.")
