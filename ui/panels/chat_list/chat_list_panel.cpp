@@ -88,6 +88,7 @@ class ChatListPanel final : public Panel {
     search_->setAccessibleName(tr("Search chats"));
     search_->setPlaceholderText(tr("Search chats"));
     search_->setClearButtonEnabled(true);
+    search_->installEventFilter(this);
     auto* add = make_icon_button(theme, QStringLiteral("chats.new"), QStringLiteral("plus"),
                                  context.actions[QStringLiteral("chats.new")]->toolTip(), this);
     connect(add, &QToolButton::clicked, context.actions[QStringLiteral("chats.new")], &QAction::trigger);
@@ -120,6 +121,12 @@ class ChatListPanel final : public Panel {
     if (object == list_ && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Delete) {
       remove(list_->currentIndex());
       return true;
+    }
+    if (object == search_ && event->type() == QEvent::ShortcutOverride) {
+      // Ctrl+Z undoes what was typed; after that, what was deleted.
+      const auto* key = static_cast<QKeyEvent*>(event);
+      if (key->matches(QKeySequence::Undo) && !search_->isUndoAvailable()) return event->ignore(), true;
+      if (key->matches(QKeySequence::Redo) && !search_->isRedoAvailable()) return event->ignore(), true;
     }
     return Panel::eventFilter(object, event);
   }
