@@ -31,6 +31,13 @@ constexpr PagePreset kPagePresets[] = {{"serve", "serving"}, {"bench", "benchmar
 
 QString page_key(const QString& page) { return QStringLiteral("docks/%1").arg(page); }
 
+/// Lets a tab bar take the focus where it can be seen: Qt moves one without docks out of the window and leaves it visible.
+void keep_focus_off_parked(QTabBar& bar) {
+  const bool is_parked = bar.geometry().right() < 0 || bar.geometry().bottom() < 0;
+  bar.setFocusPolicy(is_parked ? Qt::NoFocus : Qt::TabFocus);
+  if (is_parked && bar.hasFocus()) bar.clearFocus();
+}
+
 /// Holds the panel, and above it the title tools while the dock's tab replaces its title bar. A dock may be smaller than its
 /// panel, which then scrolls: Qt would let docks overlap that are too large for the window.
 class DockBody final : public QWidget {
@@ -359,7 +366,9 @@ void DockLayout::toggle_maximised(QDockWidget* dock) {
 bool DockLayout::eventFilter(QObject* object, QEvent* event) {
   // Qt makes and removes the tab bars of docks by itself.
   const QEvent::Type type = event->type();
-  if (type == QEvent::ChildAdded || type == QEvent::LayoutRequest || type == QEvent::Show) update_titles();
+  if (auto* bar = qobject_cast<QTabBar*>(object)) {
+    if (type == QEvent::Move) keep_focus_off_parked(*bar);
+  } else if (type == QEvent::ChildAdded || type == QEvent::LayoutRequest || type == QEvent::Show) update_titles();
   return QObject::eventFilter(object, event);
 }
 
@@ -404,6 +413,8 @@ void DockLayout::update_tab_bars() {
     bar->setElideMode(Qt::ElideNone);
     bar->setUsesScrollButtons(false);
     bar->setDocumentMode(true);
+    bar->installEventFilter(this);
+    keep_focus_off_parked(*bar);
   }
 }
 

@@ -6,18 +6,18 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
-#include <QMenu>
 #include <QMenuBar>
 #include <QPainter>
-#include <QScreen>
 
 #include "ui/dialogs/about.h"
 #include "ui/dialogs/settings_dialog.h"
 #include "ui/dialogs/shortcuts.h"
 #include "ui/shell/corner.h"
 #include "ui/shell/file_drop.h"
+#include "ui/shell/focus_follower.h"
 #include "ui/shell/menus.h"
-#include "ui/shell/screens.h"
+#include "ui/shell/window_place.h"
+#include "ui/shell/writing_menu.h"
 
 namespace lathe::ui {
 namespace {
@@ -63,7 +63,7 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   auto* const status = new StatusBar(theme, bridge_, this);
   connect(status, &StatusBar::sweep_wanted, this, [this] { show_page(QStringLiteral("bench")); });
   setStatusBar(status);
-  connect_writing(status);
+  name_writing(*status, context_);
   palette_ = new CommandPalette(theme, actions_, this);
   connect_layout_actions();
   fill_menu_bar(*menuBar(), actions_, [this] {
@@ -79,12 +79,14 @@ MainWindow::MainWindow(app::Workbench& workbench, Theme& theme)
   // A kill may follow the end of the session, so everything is saved before this signal handler returns.
   connect(qApp, &QGuiApplication::commitDataRequest, this, &MainWindow::keep_everything);
   connect(
-      qApp, &QGuiApplication::screenRemoved, this, [this] { bring_onto_screens(false); }, Qt::QueuedConnection);
+      qApp, &QGuiApplication::screenRemoved, this, [this] { bring_onto_screens(*this, false); }, Qt::QueuedConnection);
   restore_state();
+  new FocusFollower(*this);
   tell_problem();
 }
 
 MainWindow::~MainWindow() {
+  hide();  // or QWidget does it, and docks that hide then call a window whose members are gone
   keep_timer_.stop();
   background_.wait();
 }
@@ -159,29 +161,6 @@ void MainWindow::connect_actions() {
   });
   connect(&bridge_, &Bridge::sweep_changed, this, &MainWindow::update_rail_dots);
   bridge_.watch(this, Interest::model | Interest::server | Interest::sweep);
-}
-
-/// Names the chats that replies are written into at the status bar's state, and lets one be chosen.
-void MainWindow::connect_writing(StatusBar* status) {
-  const auto writing = [this] {
-    std::vector<app::ChatSummary> chats = workbench_.history().chats();
-    std::erase_if(chats, [this](const app::ChatSummary& chat) { return !writer_.running(chat.id); });
-    return chats;
-  };
-  connect(&writer_, &ReplyWriter::chats_changed, status, [status, writing] {
-    QStringList titles;
-    for (const app::ChatSummary& chat : writing()) titles << QString::fromStdString(chat.title);
-    status->set_writing(titles);
-  });
-  connect(status, &StatusBar::writing_wanted, this, [this, status, writing] {
-    auto* menu = new QMenu(status);
-    menu->setObjectName(QStringLiteral("status.writing"));
-    menu->setAttribute(Qt::WA_DeleteOnClose);
-    for (const app::ChatSummary& chat : writing())
-      connect(menu->addAction(QString::fromStdString(chat.title)), &QAction::triggered, &navigator_,
-              [this, id = chat.id] { Q_EMIT navigator_.open_chat(id); });
-    menu->popup(status->mapToGlobal(QPoint(0, -menu->sizeHint().height())));
-  });
 }
 
 void MainWindow::connect_undo() {
@@ -344,51 +323,20 @@ void MainWindow::choose_file(const QString& file) {
   show_panel(QStringLiteral("model"));
 }
 
-bool MainWindow::restore_place() {
-  const QByteArray geometry = state_.get(QStringLiteral("window/geometry")).toByteArray();
-  if (geometry.isEmpty() || !restoreGeometry(geometry)) {
-    const FirstPlace first = first_place(QSize(theme_.px(kDesignedWidth), theme_.px(kDesignedHeight)),
-                                         QGuiApplication::primaryScreen()->availableGeometry());
-    setGeometry(first.rect);
-    if (first.maximised) setWindowState(Qt::WindowMaximized);
-    return false;
-  }
-  // restoreGeometry() moves a window without a frame down by the height of a title bar.
-  const QRect rect = state_.get(QStringLiteral("window/rect")).toRect();
-  const bool is_placed = (windowState() & (Qt::WindowMaximized | Qt::WindowFullScreen)) != 0;
-  if (has_same_screens() && rect.isValid() && !is_placed) setGeometry(rect);
-  return true;
-}
-
-bool MainWindow::has_same_screens() const {
-  return state_.get(QStringLiteral("window/screens")).toString() == screens_now();
-}
-
 void MainWindow::restore_state() {
-  const bool restored = restore_place();
+  const bool restored = restore_place(*this, state_, QSize(theme_.px(kDesignedWidth), theme_.px(kDesignedHeight)));
   const engine::Json last_page = workbench_.settings().get("window/page");
   if (last_page.is_string()) show_page(QString::fromStdString(last_page.get<std::string>()));
   if (docks_->page().isEmpty()) show_page(QStringLiteral("chat"));  // the setting names no page
   // At the first start the place of the window needs no correction.
-  if (restored) bring_onto_screens(has_same_screens());
+  if (restored) bring_onto_screens(*this, has_same_screens(state_));
   restored_ = true;
   update_facts();
   update_dock_toggles();
 }
 
-/// Moves the window and its floating docks onto the screens: their screen may be gone or smaller.
-void MainWindow::bring_onto_screens(bool same_screens) {
-  bring_onto_screen(*this, same_screens);
-  for (QWidget* child : findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
-    const bool floats = child->isWindow() && (child->inherits("QDockWidget") || child->inherits("QDockWidgetGroupWindow"));
-    if (floats) bring_onto_screen(*child, same_screens);
-  }
-}
-
 void MainWindow::keep_state() {
-  state_.set(QStringLiteral("window/geometry"), saveGeometry());
-  state_.set(QStringLiteral("window/rect"), geometry());
-  state_.set(QStringLiteral("window/screens"), screens_now());
+  keep_place(*this, state_);
   docks_->keep();
   state_.flush();
   tell_problem();

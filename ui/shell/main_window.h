@@ -69,7 +69,6 @@ class MainWindow : public QMainWindow {
   void connect_actions();
   void connect_layout_actions();
   void connect_undo();
-  void connect_writing(StatusBar* status);
   void update_facts();
   void update_title();
   void update_dock_toggles();
@@ -77,10 +76,6 @@ class MainWindow : public QMainWindow {
   void show_panel(const QString& id);
   void apply_layout(const QString& name);
   void restore_state();
-  /// False at the first start.
-  bool restore_place();
-  bool has_same_screens() const;  ///< the screens are those on which the window was saved
-  void bring_onto_screens(bool same_screens);
   void keep_state();
   void keep_everything();
   void tell_problem();

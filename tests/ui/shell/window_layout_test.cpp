@@ -65,20 +65,30 @@ QStringList faults_of(const ui::MainWindow& window) {
   return faults;
 }
 
-/// Widgets that get the focus by Tab, from the window's first until one comes again, and cannot be seen. Fills `n_steps`.
-QStringList unseen_by_tab(ui::MainWindow& window, int& n_steps) {
-  QStringList unseen;
-  QSet<const QWidget*> met;
-  for (n_steps = 0; n_steps < 600; ++n_steps) {
+/// Widgets that Tab reaches from where the focus is, until one comes again.
+struct TabWalk {
+  QStringList unseen;  ///< widgets that have the focus and cannot be seen
+  qsizetype n_widgets = 0;
+  bool is_closed = false;  ///< it ends where it began: no widgets keep the focus among them
+  QString last;
+};
+
+TabWalk walk_by_tab(ui::MainWindow& window) {
+  TabWalk walk;
+  QList<const QWidget*> met;
+  for (int i = 0; i < 600; ++i) {
     QWidget* const before = QApplication::focusWidget();
     QTest::keyClick(before != nullptr ? before : &window, Qt::Key_Tab);
     const QWidget* focus = QApplication::focusWidget();
+    walk.is_closed = focus != nullptr && !met.isEmpty() && focus == met.first();
     if (focus == nullptr || met.contains(focus)) break;
-    met.insert(focus);
+    met.append(focus);
+    walk.last = focus->objectName();
     if (shown_rect(*focus, window).isEmpty())
-      unseen << focus->objectName() + " at " + shown_as({focus->mapTo(&window, QPoint()), focus->size()});
+      walk.unseen << walk.last + " at " + shown_as({focus->mapTo(&window, QPoint()), focus->size()});
   }
-  return unseen;
+  walk.n_widgets = met.size();
+  return walk;
 }
 
 }  // namespace
@@ -212,10 +222,10 @@ class WindowLayoutTest : public QObject {
     fixture.window->activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(fixture.window.get()));
     QCoreApplication::processEvents();
-    int n_steps = 0;
-    const QStringList unseen = unseen_by_tab(*fixture.window, n_steps);
-    QVERIFY2(unseen.isEmpty(), qPrintable(unseen.join("; ")));
-    QVERIFY2(n_steps > 5 && n_steps < 600, qPrintable(QString::number(n_steps)));
+    const TabWalk walk = walk_by_tab(*fixture.window);
+    QVERIFY2(walk.unseen.isEmpty(), qPrintable(walk.unseen.join("; ")));
+    QVERIFY2(walk.is_closed, qPrintable("the focus stays behind " + walk.last));
+    QVERIFY2(walk.n_widgets > 15, qPrintable(QString::number(walk.n_widgets)));
   }
 };
 

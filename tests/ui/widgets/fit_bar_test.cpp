@@ -101,7 +101,7 @@ class FitBarTest : public QObject {
     fit.host = 96 * kMiB;
     fit.host_free = 2048 * kMiB;
     shown.bar.set_fit(fit, 16, 4096);
-    QVERIFY2(shown.bar.words().endsWith("Host: 0.1 of 2.0 GiB free"), qPrintable(shown.bar.words()));
+    QVERIFY2(shown.bar.words().endsWith("Host: 0.09 of 2.0 GiB free"), qPrintable(shown.bar.words()));
     QVERIFY(shown.bar.height() > plain);
     QVERIFY(shown.has_color(shown.theme.tokens().text3, plain - 4, plain + 12));
     shown.bar.set_free(1e9, 2e9, {});

@@ -15,6 +15,7 @@
 #include "ui/models/counted.h"
 #include "ui/panels/chat/text_attachment.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -83,7 +84,7 @@ void Composer::make_row() {
   const Theme& theme = context_.theme;
   auto* row = new QHBoxLayout;
   row->setSpacing(theme.px(8));
-  role_ = new QComboBox(this);
+  role_ = new Quiet<QComboBox>(this);
   role_->setObjectName(QStringLiteral("composer.role"));
   role_->setAccessibleName(tr("Role of the message"));
   role_->setToolTip(tr("Role of the message (Ctrl+Shift+M). Ctrl+I inserts it without a reply."));

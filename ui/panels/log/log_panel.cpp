@@ -13,6 +13,7 @@
 
 #include "ui/models/diagnostics.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -79,7 +80,7 @@ QWidget* LogPanel::title_tools() {
   auto* row = new QHBoxLayout(tools);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(context_.theme.px(4));
-  level_ = new QComboBox(tools);
+  level_ = new Quiet<QComboBox>(tools);
   level_->setObjectName(QStringLiteral("log.level"));
   level_->setAccessibleName(tr("Lowest level shown"));
   level_->addItems({tr("Debug"), tr("Info"), tr("Warnings"), tr("Errors")});

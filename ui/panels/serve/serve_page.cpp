@@ -45,7 +45,6 @@ QString state_word(app::ServerState state) {
 QWidget* in_one_row(QWidget* first, QWidget* second, QWidget* third) {
   auto* box = new QWidget(first->parentWidget());
   box->setObjectName(first->objectName() + ".row");
-  box->setFocusProxy(first);
   auto* row = new QHBoxLayout(box);
   row->setContentsMargins(0, 0, 0, 0);
   row->addWidget(first);
@@ -144,7 +143,9 @@ QWidget* ServePage::make_header() {
 
 void ServePage::add_row(QGridLayout* form, int line, const QString& label, QWidget* control, QWidget* more) {
   QLabel* word = make_label(context_.theme, control->objectName() + ".label", label, this);
-  word->setBuddy(control);
+  // A row of controls is named after its first. A focus proxy would not do: the row is behind its controls in the order of
+  // Tab, and would give the focus back to the first.
+  word->setBuddy(control->layout() != nullptr ? control->layout()->itemAt(0)->widget() : control);
   control->setAccessibleName(label);
   form->addWidget(word, line, 0);
   form->addWidget(control, line, 1, 1, more == nullptr ? 2 : 1);

@@ -11,6 +11,7 @@
 #include "ui/models/sweep_text.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/quiet_field.h"
 
 namespace lathe::ui {
 namespace {
@@ -49,7 +50,7 @@ SweepCharts::SweepCharts(const Theme& theme, QWidget* parent) : QWidget(parent),
 }
 
 QComboBox* SweepCharts::make_choice(const char* name, std::string_view metric, QWidget* parent) {
-  auto* choice = new QComboBox(parent);
+  auto* choice = new Quiet<QComboBox>(parent);
   choice->setObjectName(QLatin1String(name));
   for (std::size_t i = 0; i < app::sweep_metrics().size(); ++i) {
     if (app::sweep_metrics()[i].unit != app::kChecksumUnit) choice->addItem(metric_text(i), static_cast<int>(i));
@@ -124,7 +125,7 @@ QWidget* SweepCharts::make_choices_of_distribution(QWidget* parent) {
   auto* box = new QWidget(parent);
   auto* row = new QHBoxLayout(box);
   row->setContentsMargins(0, 0, 0, 0);
-  latency_ = new QComboBox(box);
+  latency_ = new Quiet<QComboBox>(box);
   latency_->setObjectName(QStringLiteral("bench.distribution.latency"));
   latency_->setAccessibleName(tr("Latency of the distribution"));
   for (std::size_t i = 0; i < app::latencies().size(); ++i) {

@@ -17,6 +17,7 @@
 #include "ui/theme/digits.h"
 #include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
+#include "ui/widgets/quiet_field.h"
 #include "ui/widgets/table_columns.h"
 #include "ui/widgets/table_delegate.h"
 
@@ -146,7 +147,7 @@ CompareView::CompareView(const PanelContext& context, QWidget* parent) : QWidget
 }
 
 QComboBox* CompareView::make_choice(const char* name, const QString& words, QWidget* parent) {
-  auto* choice = new QComboBox(parent);
+  auto* choice = new Quiet<QComboBox>(parent);
   choice->setObjectName(QLatin1String(name));
   choice->setAccessibleName(words);
   choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);

@@ -15,6 +15,7 @@
 #include "ui/widgets/chip.h"
 #include "ui/widgets/controls.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/quiet_field.h"
 #include "ui/widgets/table_columns.h"
 #include "ui/widgets/table_delegate.h"
 
@@ -115,7 +116,7 @@ QWidget* ResultsTable::make_head() {
   said_ = new ElidedLabel(theme_, QStringLiteral("bench.cells.said"), head, 12, QFont::Normal, TextTone::success);
   said_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   row->addWidget(said_, 1);
-  baseline_ = new QComboBox(head);
+  baseline_ = new Quiet<QComboBox>(head);
   baseline_->setObjectName(QStringLiteral("bench.baseline"));
   baseline_->setAccessibleName(tr("Baseline"));
   baseline_->setToolTip(tr("Every cell is compared with the cell that has this value and is otherwise the same"));
