@@ -37,7 +37,7 @@ class OptionsTest : public QObject {
       QVERIFY(option.help.ends_with('.') && option.help.size() > 10);
       QCOMPARE(option.kind == OptionKind::choice, !choices_of(option).empty());
     }
-    QCOMPARE(names.size(), std::size_t{39});
+    QCOMPARE(names.size(), std::size_t{40});
   }
   void smoothquant_refuses_what_it_has_no_scales_for() {
     EngineOptions options = valid();
